@@ -3,7 +3,7 @@
 # build tree as well as below any PREFIX with bin/ and lib/.
 INC_cli := -I. -Ilib/include
 
-# A folder for each tool; what several use is in the others and in one archive.
+# A folder for each tool; the others hold shared code, which is in one archive.
 CLI_TOOLS   := pmcstat pmccontrol pmc pmcannotate kgmon ktrctl tdump pctr
 CLI_ROOMS   := common log analysis measure profile report top trace
 CLI_A       := $(O)/lib/cli.a
@@ -11,7 +11,7 @@ CLI_A_SRCS  := $(foreach room,$(CLI_ROOMS),$(wildcard cli/$(room)/*.c))
 CLI_SRCS    := $(CLI_A_SRCS) $(foreach tool,$(CLI_TOOLS),$(wildcard cli/$(tool)/*.c))
 CLI_BINS    := $(CLI_TOOLS:%=$(O)/bin/%)
 PROFILE_LIBS := -ldw -lelf -lz -liberty
-# Instructions are shown where Capstone is, also the target's.
+# Disassembly needs Capstone, for a cross-build the target's.
 ANNOTATE_LIBS := $(shell echo 'int main(void) { return 0; }' | $(CC) $(TARGET_INC) $(TARGET_LIB) \
 	-include capstone/capstone.h -x c - -lcapstone -o /dev/null 2>/dev/null && echo -lcapstone)
 $(O)/obj/cli/pmcannotate/disasm.o: CFLAGS += $(if $(ANNOTATE_LIBS),,-DNO_CAPSTONE)
@@ -32,7 +32,7 @@ $(O)/bin/pctr: CLI_LIBS := -lpctr
 $(O)/bin/pmcstat: CLI_LIBS := $(PROFILE_LIBS) -lncursesw -lpthread
 $(O)/bin/pmc: CLI_LIBS := $(PROFILE_LIBS)
 $(O)/bin/pmcannotate: CLI_LIBS := $(PROFILE_LIBS) $(ANNOTATE_LIBS)
-# What flame.c takes into itself.
+# Files that flame.c embeds.
 $(O)/obj/cli/report/flame.o: cli/report/flame.css cli/report/flame.js
 $(CLI_BINS): $(CLI_A) $(BASE_A) $(O)/lib/libpmc-compat.so
 	$(call say,LINK,$@)

@@ -26,7 +26,7 @@ $(LIBPMC): $(O)/lib/$(LIBPMC_SONAME)
 $(LIBPMC_A): $(LIBPMC_OBJS)
 	$(archive)
 
-# What the libraries, the daemons and the tools share.
+# Code that the libraries, the daemons and the tools share.
 BASE_SRCS := $(wildcard lib/base/*.c)
 BASE_A    := $(O)/lib/base.a
 LINT_C    += $(BASE_SRCS)
@@ -34,7 +34,7 @@ UNIT_OBJS_base_text := $(BASE_A)
 $(BASE_A): $(BASE_SRCS:%.c=$(O)/obj/%.o)
 	$(archive)
 
-# libktr, which traced programs link: small, and of what is fast only.
+# libktr, which traced programs link: small and fast.
 LIBKTR_SRCS := $(wildcard lib/ktr/*.c) lib/base/ktrmask.c
 LIBKTR_ASM  := $(wildcard lib/ktr/ktr_$(ARCH).S)
 LIBKTR_OBJS := $(LIBKTR_SRCS:%.c=$(O)/obj/%.o) $(LIBKTR_ASM:%.S=$(O)/obj/%.o)

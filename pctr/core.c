@@ -235,7 +235,7 @@ static int counter_read(struct core *c, struct core_counter *k, unsigned int cpu
 	return err;
 }
 
-/* The time is that halfway through the counters. */
+/* The time is read halfway through the counters. */
 static int core_read_once(struct core *c, unsigned int cpu, struct pctrst *state)
 {
 	uint64_t begin = c->source->tsc(c->source->arg);
@@ -258,7 +258,7 @@ static int core_read_all(struct core *c, unsigned int cpu, struct pctrst *state)
 	if (core_active(c))
 		core_connect(c);
 	err = core_read_once(c, cpu, state);
-	/* One pmcbpfd may have gone and another come; if that one goes, too, there is none. */
+	/* Tries again once, for a pmcbpfd that was restarted. */
 	for (int tries = 0; err == -ENOSYS; tries++) {
 		core_lost(c);
 		if (tries == 0)

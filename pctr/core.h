@@ -45,7 +45,7 @@ struct core_config {
 struct core_counter {
 	uint32_t fn;
 	bool told;			/* a failure has been logged for this setting */
-	uint32_t *id;			/* of each CPU, CORE_NO_PMC where there is none */
+	uint32_t *id;			/* by CPU; CORE_NO_PMC: none */
 };
 
 struct core {

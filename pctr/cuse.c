@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The kernel asks, one frame a read(2); each gets its answer before the next is looked at, so that
- * nothing is ever interrupted.
+ * The kernel sends requests, one frame for each read(2); each is answered before the next is read,
+ * so that nothing is ever interrupted.
  *
  * Unrestricted ioctls: the kernel would guess the argument's size and direction from the request's
- * number, and OpenBSD's numbers have the directions the other way round.  So an ioctl is asked
- * twice: the first answer says which memory of the caller's is wanted, the second call has it.
+ * number, and OpenBSD's numbers have the directions the other way round.  So the kernel sends an
+ * ioctl twice: the first answer names the caller's memory that is needed, and the second request
+ * has it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -101,7 +102,7 @@ static int cuse_answer_ioctl(struct cuse *c, const struct fuse_in_header *header
 	    io->out_size != (what == REQUEST_READ ? sizeof(state) : 0))
 		return -EPROTO;
 	memcpy(&fn, io + 1, io->in_size);
-	/* It sleeps in this request, where it has made it. */
+	/* The caller sleeps in this request, so its last CPU is the one it made the request on. */
 	cpu = what == REQUEST_READ ? c->cpu_of((pid_t)header->pid) : 0;
 	if (cpu < 0)
 		return cpu;
@@ -192,7 +193,7 @@ static void cuse_ready(struct watch *w)
 	cuse_close(c);
 }
 
-/* The kernel speaks first, as soon as it is open; then it makes the node, or closes the line. */
+/* The kernel sends the first frame; after the answer it makes the node, or closes the file. */
 static int cuse_hello(struct cuse *c)
 {
 	int err = cuse_serve(c);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * /dev/pctr as a character device whose driver is this program: the kernel's CUSE, spoken on
+ * /dev/pctr as a character device with this program as its driver: the kernel's CUSE, spoken on
  * /dev/cuse directly.  A driver that only has ioctls needs four of its requests; libfuse would
  * bring threads, signal handlers and options that pctrd cannot use.
  */

@@ -67,7 +67,7 @@ static int file_read(const char *path, char *text, size_t size)
 	return (int)n;
 }
 
-/* Those that count for everybody; the rest of the folder is of buses, caches and the kernel. */
+/* PMUs of CPUs; the others in the folder belong to buses, caches and the kernel. */
 static int pmu_counts(const char *pmu)
 {
 	static const char *const arm[] = { "armv8_", "armv9_", "apple_" };
@@ -80,7 +80,7 @@ static int pmu_counts(const char *pmu)
 	return 0;
 }
 
-/* Without a list of CPUs it is on all; machines with two kinds of cores have lists. */
+/* A PMU without a list of CPUs is on all; machines with two kinds of cores have lists. */
 static int pmu_on_cpu(const char *pmu, unsigned int cpu)
 {
 	char path[512], list[LIST_MAX];

@@ -11,10 +11,7 @@
 
 enum vendor machine_vendor(void);
 
-/*
- * The time stamp counter of x86, the virtual counter of ARM: of any CPU, they are the same
- * everywhere.
- */
+/* The time stamp counter of x86, the virtual counter of ARM: it is the same on all CPUs. */
 uint64_t machine_tsc(void);
 
 /* The highest possible CPU number + 1; -errno. */
@@ -23,7 +20,7 @@ int machine_ncpu(void);
 /* The name of the counters of this CPU; -ENXIO: it is offline, or has none that pctr(4) knows. */
 int machine_pmu(unsigned int cpu, char *name, size_t size);
 
-/* The CPU that a thread ran on last: of one that sleeps in a request, where it made it.  -ESRCH. */
+/* The CPU that a thread ran on last; if it sleeps in a request, it made that there.  -ESRCH. */
 int machine_cpu_of(pid_t tid);
 
 #endif

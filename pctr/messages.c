@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Where messages go: see messages.h. */
+/* Writing messages: see messages.h. */
 #include <stdarg.h>
 #include <stdio.h>
 

@@ -11,7 +11,7 @@
 
 #include "node.h"
 
-#define MODE_BORN 0600			/* of a node that devtmpfs makes */
+#define MODE_BORN 0600			/* mode of a new node in devtmpfs */
 
 /* --- the stand-in ------------------------------------------------------------------------- */
 
@@ -108,7 +108,7 @@ int node_link(const char *node, const char *target)
 	return err;
 }
 
-/* udev may have other ideas of mode and group: those stay. */
+/* Mode and group that udev has set stay. */
 int node_open_up(const char *name)
 {
 	char path[128], text[32];

@@ -161,7 +161,7 @@ static int options_take(struct options *o, int opt, char *arg, char *word,
 	}
 }
 
-/* Both are the names of files that outlive the folder pctrd was started in. */
+/* Both must be absolute: the folder in which pctrd was started does not matter later. */
 static int options_check_paths(const struct options *o, const struct messages *messages)
 {
 	if (*o->dir != '/' || (*o->node && *o->node != '/')) {

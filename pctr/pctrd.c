@@ -36,7 +36,7 @@ struct pctrd {
 	struct cuse cuse;
 	struct sock sock;
 	struct helpers *helpers;
-	struct lockfile lock;		/* of the socket, and so of all that is made */
+	struct lockfile lock;		/* guards the socket and all files of pctrd */
 	struct watch signals, timer;
 	int epoll;
 	int stand_in;

@@ -51,7 +51,7 @@ int receive_job(struct helper_call *call)
 	if (n < 0)
 		return (int)n;
 	in.len = (uint32_t)n;
-	/* Of more than one, none counts. */
+	/* More than one descriptor counts as none. */
 	if (nfds == 1)
 		in.error = receive_check(&file, fds[0], &writes);
 	in.writes = writes;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Messages of libpctr.  The descriptor that comes along is a client's, and fstat(2) or close(2) of
- * it may block for as long as the client wants: a helper process receives it (lib/base/helper.h).
+ * Messages of libpctr.  Their descriptors come from clients, and fstat(2) or close(2) of them may
+ * block for as long as a client wants: a helper process receives them (lib/base/helper.h).
  */
 #ifndef PMCBPF_PCTR_RECEIVE_H
 #define PMCBPF_PCTR_RECEIVE_H
@@ -26,7 +26,7 @@ struct received {
 	_Alignas(8) uint8_t message[sizeof(struct pctr_wire_request) + 8];
 };
 
-/* The stand-in, open: 0; -EBADF: it is nothing that is open; -ENOTTY: another file. */
+/* The stand-in, open: 0; -EBADF: it is not open; -ENOTTY: another file. */
 int receive_check(const struct receive_file *file, int fd, bool *writes);
 
 /* A message that carries no descriptor. 1; 0: there is none yet; -errno: the end. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which request a number means. */
+/* Requests by number: see request.h. */
 #include <errno.h>
 
 #include "lib/base/pctr_wire.h"

@@ -7,7 +7,7 @@
 
 #define REQUEST_READ -1		/* PCIOCRD; PCIOCS0 … 3 are 0 … 3 */
 
-/* -EINVAL: no request of pctr's; -ENOTTY: nothing like one. */
+/* -EINVAL: of pctr's type, but unknown; -ENOTTY: of another type. */
 int request_decode(uint32_t number, int *what);
 
 #endif

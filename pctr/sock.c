@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One message, one reply: a client that does not take its reply loses the connection, and one that
- * sends something else as well.  A message with a descriptor is a helper's to receive; its client
- * is not listened to until the helper is done with it, nor are those that wait for a helper.
+ * One reply for each message.  A client that does not take its reply, or sends anything else, loses
+ * the connection.  A helper receives messages with a descriptor: until it is done with one, its
+ * client's socket is not polled, nor are the sockets of clients that wait for a helper.
  */
 #include <errno.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The socket of libpctr (pctr_wire.h).  The mode of the stand-in decides who may set counters. */
+/* The socket of libpctr (pctr_wire.h).  The stand-in's mode decides which users set counters. */
 #ifndef PMCBPF_PCTR_SOCK_H
 #define PMCBPF_PCTR_SOCK_H
 
@@ -14,7 +14,7 @@
 #define SOCK_CLIENTS	      512u
 #define SOCK_CLIENTS_PER_USER 64u	/* root's are not counted */
 #define SOCK_HELPERS	      64u	/* processes that receive messages and close descriptors */
-#define SOCK_HELPERS_KEPT     16u	/* of these, for root's messages, and for closing */
+#define SOCK_HELPERS_KEPT     16u	/* reserved for root's messages and for closing */
 #define SOCK_HELPERS_PER_USER 4u	/* messages at a time; root's are not counted */
 #define SOCK_WAITING	      256u	/* waiting descriptors: with more no client is accepted */
 #define SOCK_JOBS	      1u

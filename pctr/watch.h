@@ -11,7 +11,7 @@ struct watch {
 	void (*ready)(struct watch *w);
 };
 
-/* Calls w->ready() whenever there is something to read.  0 or -errno. */
+/* Calls w->ready() whenever data can be read.  0 or -errno. */
 int watch_add(int epoll, struct watch *w);
 /* Polls for reading, or for the end of the connection only. */
 void watch_reading(int epoll, struct watch *w, bool reading);

@@ -134,7 +134,7 @@ int analysis_temporary(int *fd)
 	return 0;
 }
 
-/* Replaces *fd, which can be read only once, by a temporary file with its contents. */
+/* Replaces *fd, which can be read only once, with a temporary file of its contents. */
 static int analysis_copy_log(int *fd, const char *log)
 {
 	static const size_t size = 256u * 1024;
@@ -222,7 +222,7 @@ void analysis_terminal(struct analysis *a, int fd)
 	a->width = isatty(fd) == 1 && ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
-/* Not earlier: during the read the terminal shows progress, and Ctrl-C ends the program. */
+/* Not earlier: while the log is read, the terminal shows progress and Ctrl-C ends the program. */
 static int analysis_begin_page(struct analysis *a, struct out *out)
 {
 	int fd = out->fd, code = a->page ? pager_start(&a->pager, &fd) : 0;
@@ -236,7 +236,7 @@ static int analysis_begin_page(struct analysis *a, struct out *out)
 	return code;
 }
 
-/* Leaving the pager early is no error. */
+/* Quitting the pager early is not an error. */
 static bool analysis_page_left(const struct analysis *a, const struct out *out)
 {
 	struct pollfd end = { .fd = out->fd };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What options ask to be made of a log, and making it.  Callers are pmcstat -R, a measurement that
- * ends with a report, and `pmcstat report` and `pmc report`, which are one function here.
- * Everything runs in the calling program's main thread.
+ * Makes the outputs of a log that options request.  Callers are pmcstat -R, a measurement that ends
+ * with a report, and `pmcstat report` and `pmc report`, which share one function here.  Everything
+ * runs in the calling program's main thread.
  *
  * A struct analysis is filled by options (options.c), checked, and run once (analysis.c):
  *
@@ -97,15 +97,15 @@ int analysis_check_kernel(const struct analysis *a);
 int analysis_check(const struct analysis *a);
 
 /*
- * Refuses outputs, `text` (the path of the common one) included, that would replace the log that
- * is read, another log, a program or another output.  `text` and `log` may be NULL.
+ * Refuses an output that would replace the log being read, another log, a program or another
+ * output.  `text` is the path of the common output; `text` and `log` may be NULL.
  */
 int analysis_check_outputs(const struct analysis *a, const char *text, const char *log);
 
 /* Adds the default output: the functions with the most samples. */
 int analysis_default(struct analysis *a);
 
-/* Sets width and colours from `fd`, where text will be shown, if that is a terminal. */
+/* Sets width and colours from `fd`, the destination of text, if it is a terminal. */
 void analysis_terminal(struct analysis *a, int fd);
 
 /* Is the common output text for people? */

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-/* Room for one more behind the `n` elements of `list`.  False without memory: errno is ENOMEM. */
+/* Makes room for one more element behind the `n` of `list`.  False, ENOMEM: out of memory. */
 #define array_room(list, n) __extension__ ({ \
 	void *longer_ = reallocarray((list), (n) + 1, sizeof(*(list))); \
 	if (longer_) \

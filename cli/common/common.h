@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What every tool of this tree needs and none of them owns: option tables, messages and exit codes,
- * output files, the pager, lists of CPUs, text that grows, JSON.
+ * Code that all tools share: option tables, messages and exit codes, output files, the pager, lists
+ * of CPUs, text that grows, JSON.
  *
- * The other rooms of cli/ call in; this room calls libpmc-compat and lib/base only, and knows no
- * log and no profile.  It has no threads and no state: each function works on its arguments in the
- * thread that calls it, which is the program's only one but for top/tap.c's.
+ * The other rooms of cli/ call in; this room calls libpmc-compat and lib/base only, and knows
+ * neither logs nor profiles.  It has no threads and no state: each function works on its arguments
+ * in the calling thread.  Only top/tap.c starts another one.
  *
- * One convention holds in all of cli/.  A function that can fail for a reason the user has to know
- * returns an exit code of sysexits(3), 0 for success, and has printed its one line (msg.h) before
- * it returns: its caller passes the code on and prints nothing.  Functions below that level return
- * -errno and print nothing.
+ * One convention holds in all of cli/.  A function that reports its failure to the user prints one
+ * line (msg.h) and returns an exit code of sysexits(3), 0 for success; its caller passes the code
+ * on and prints nothing.  Headers call this "an exit code and its line".  Functions below that
+ * level return -errno and print nothing.
  *
  * An output file goes through three steps, in this order: guard.h refuses to replace a file that
  * cannot be made again, output.h makes the file safely, out.h writes to it without blocking.

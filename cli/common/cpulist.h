@@ -12,7 +12,7 @@ struct cpulist {
 	uint64_t bits[(CPULIST_MAX + 63) / 64];
 };
 
-/* Numbers and ranges separated by commas, blanks or tabs.  0, or -EINVAL and *list is undefined. */
+/* Parses numbers and ranges separated by commas, blanks or tabs.  -EINVAL: *list is undefined. */
 int cpulist_parse(const char *text, struct cpulist *list);
 
 /* The CPUs that are online.  0 or -errno. */

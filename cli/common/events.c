@@ -13,7 +13,7 @@
 #include "msg.h"
 #include "opt.h"
 
-/* The classes of this machine; none if the library cannot say. */
+/* The classes of this machine; none if the library does not know them. */
 static const struct pmc_cpuinfo *machine_info(void)
 {
 	static const struct pmc_cpuinfo none;
@@ -47,7 +47,7 @@ static bool name_contains(const char *name, const char *substr)
 	return false;
 }
 
-/* Does an event, with `described` one that has a description, have `substr` in its name? */
+/* Does an event's name contain `substr`?  With `described` only events with a description count. */
 static bool events_any(const char *substr, bool described)
 {
 	const struct pmc_cpuinfo *info = machine_info();
@@ -81,7 +81,7 @@ static bool class_is_known(const char *word)
 	return false;
 }
 
-/* Nothing was listed: says why. */
+/* Nothing was listed: prints the reason. */
 static int events_explain_none(const char *substr)
 {
 	if (events_any(substr, false))

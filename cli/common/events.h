@@ -6,7 +6,7 @@
 /* Prints the names that contain `substr`; NULL: all.  EX_USAGE if there is none. */
 int events_print(const char *substr);
 
-/* Describes them: 'u' in a line each, 'U' in a long text, 'f' with everything that is known. */
+/* Describes these events: 'u' in one line each, 'U' at length, 'f' in full. */
 int events_describe(int letter, const char *substr);
 
 #endif

@@ -35,7 +35,7 @@ static bool fd_is_trace(int fd)
 	       memcmp(magic, KTR_REGION_MAGIC, sizeof(magic)) == 0;
 }
 
-/* What the file is, if it cannot be made again; else NULL. */
+/* Names the file's kind if it cannot be made again; else NULL. */
 static const char *fd_find_kind(int fd)
 {
 	Elf64_Ehdr elf;		/* the type is where Elf32_Ehdr has it */

@@ -18,9 +18,9 @@ enum guard {
 
 int guard_output(const char *path, enum guard guard);
 
-/* `path` must not lead to the file that is open as `input`, a `what` in the message. */
+/* Refuses a `path` to the file that is open as `input`, which messages call `what`. */
 int guard_input(const char *path, int input, const char *what);
-/* The same for an input by name; "-" is standard input, NULL and a missing file are none. */
+/* The same for an input by name: "-" is standard input; NULL or a missing file is no input. */
 int guard_input_file(const char *path, const char *input, const char *what);
 
 /* Two outputs need two files; a terminal or a pipe takes any number.  `first` may be NULL. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Messages: one write a line, no control characters, and never stuck behind a stopped reader. */
+/* Messages: one write(2) a line, no control characters, no endless wait for a stopped reader. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -15,7 +15,7 @@
 #define MSG_MAX	    2048	/* more than twice the longest tail */
 #define MSG_WAIT_MS 2000
 
-/* The bytes that snprintf() has written, from what it returned. */
+/* The number of bytes that snprintf() has stored, from its return value. */
 static size_t msg_cut(int wanted, size_t room)
 {
 	if (wanted < 0)

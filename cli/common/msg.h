@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One line on stderr, "program: text", and the exit code that goes with it. */
+/* One line on stderr, "program: text", and its exit code. */
 #ifndef PMCBPF_CLI_MSG_H
 #define PMCBPF_CLI_MSG_H
 

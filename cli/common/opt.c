@@ -60,7 +60,7 @@ static bool name_begins(const char *name, const char *word, size_t len)
 	return strncmp(name, word, len) == 0;
 }
 
-/* A name of no option, or the beginning of several. */
+/* An unknown option, or an ambiguous abbreviation. */
 static void opt_reject_name(const struct opt_scan *scan, const char *word)
 {
 	size_t len = strcspn(word + 2, "=");
@@ -91,7 +91,7 @@ static const char *opt_find_name(const struct opt_scan *scan, int code)
 	return o->name ? o->name : "?";
 }
 
-/* Prints getopt(3)'s messages, with the name that was probably meant. */
+/* Prints getopt(3)'s messages, and suggests the nearest name. */
 static void opt_reject(const struct opt_scan *scan, int letter, char *argv[])
 {
 	const char *word = argv[optind - 1];

@@ -64,10 +64,10 @@ struct opt_scan {
 /* `table` has `count` elements of `stride` bytes, each beginning with a struct opt. */
 void opt_compile(struct opt_scan *scan, const void *table, size_t count, size_t stride);
 
-/* The next option's code; '?' after a wrong one, whose line is printed; -1 at the end. */
+/* Returns the next option's code, '?' after a message about a wrong one, or -1 at the end. */
 int opt_next(struct opt_scan *scan, int argc, char *argv[]);
 
-/* An argument that may be missing: after "=", or the next word unless it is an option. */
+/* Returns an optional argument: the text after "=", or the next word unless it is an option. */
 char *opt_optional(int argc, char *argv[]);
 
 /* The same for a file: the next word is taken only if it is "-", others are operands. */
@@ -84,7 +84,7 @@ int opt_seconds(const char *text, double *seconds);
 /* Parses a number that begins with a digit, by strtoull(3)'s `base`.  0 or -EINVAL. */
 int opt_number(const char *text, int base, uint64_t least, uint64_t most, uint64_t *number);
 
-/* Parses a number of 1 or more, a `what` in the message.  0, or EX_USAGE and its line. */
+/* Parses a number of 1 or more, which messages call `what`.  0, or EX_USAGE and its line. */
 int opt_count(const char *text, const char *what, uint64_t *count);
 
 /* Flushes stdout.  0, EX_READER_LEFT, or EX_OSERR and its line. */

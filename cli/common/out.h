@@ -27,13 +27,13 @@ void out_use(struct out *out, int fd, const char *name);
 /* 0, or an exit code and its line. */
 int out_open(struct out *out, const char *path, enum output_kind kind);
 
-/* All text is in `text`: out_close() may let an OUTPUT_WHOLE file appear. */
+/* The text is complete: out_close() may let an OUTPUT_WHOLE file appear. */
 static inline void out_complete(struct out *out)
 {
 	out->complete = true;
 }
 
-/* Writes what can be written now.  0 or an exit code; the rest of the text stays. */
+/* Writes as much as fits without blocking; the rest stays.  0 or an exit code. */
 int out_push(struct out *out);
 
 /* Writes everything and waits for the reader: for reports, when nothing is being measured. */

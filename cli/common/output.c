@@ -72,8 +72,8 @@ static int way_go(struct way *w, int fd)
 }
 
 /*
- * Follows a link: 0 with its text put before the rest of the way.  A link in procfs leads where its
- * text cannot say, so the kernel follows it: 1.
+ * Follows a link: puts its text before the rest of the path and returns 0.  The text of a link in
+ * procfs need not be a path to its target, so the kernel follows it: returns 1.
  */
 static int way_follow(struct output *o, struct way *w, int link, const char *name, const char *rest)
 {
@@ -104,7 +104,7 @@ static int way_follow(struct output *o, struct way *w, int link, const char *nam
 	return 0;
 }
 
-/* Goes one name further, which is left in o->name.  1: it was the last; 0: w->rest remains. */
+/* Takes the next name of the path into o->name.  1: it was the last; 0: w->rest remains. */
 static int way_step(struct output *o, struct way *w)
 {
 	char *name = w->rest + strspn(w->rest, "/"), *rest;
@@ -175,7 +175,7 @@ static void output_leave_folder(struct output *o)
 	o->folder = -1;
 }
 
-/* Another user's FIFO in a sticky folder that all may write to; as fs.protected_fifos decides. */
+/* Another user's FIFO in a sticky folder that all may write to: the rule of fs.protected_fifos. */
 static bool output_is_trap(const struct output *o, const struct stat *st)
 {
 	struct stat folder;
@@ -185,7 +185,7 @@ static bool output_is_trap(const struct output *o, const struct stat *st)
 		(folder.st_mode & S_IWOTH) && folder.st_uid != st->st_uid));
 }
 
-/* Opens what exists: not a regular file, or the caller's own where none can be made beside it. */
+/* Opens an existing file: not a regular one, or the caller's own if the folder takes no new one. */
 static int output_open_existing(struct output *o, int flags)
 {
 	struct stat st;

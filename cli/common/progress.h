@@ -16,7 +16,7 @@ struct progress {
 	struct timespec last;
 };
 
-/* The file is `fd`.  Nothing is shown if `terminal` is none or -1, or the file has no size. */
+/* Begins to read `fd`.  Shows nothing if `terminal` is none or -1, or the file has no size. */
 void progress_begin(struct progress *p, int fd, int terminal);
 void progress_show(struct progress *p, const struct pmclog_ev *ev);
 void progress_end(struct progress *p);

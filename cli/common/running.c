@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Connecting to a pmcbpfd that runs: see running.h. */
+/* Connecting to a running pmcbpfd: see running.h. */
 #include <pmc.h>
 
 #include "lib/base/sockname.h"

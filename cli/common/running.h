@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The kernel's trace rings are those of a pmcbpfd that runs. */
+/* Connecting to a running pmcbpfd, which has the kernel's trace rings. */
 #ifndef PMCBPF_CLI_RUNNING_H
 #define PMCBPF_CLI_RUNNING_H
 
 /*
- * As pmc_init(), but starts no daemon: one that root would get ends with the program, and its rings
- * with it.  errno is ENOENT or ENOTDIR where none runs.
+ * As pmc_init(), but starts no private daemon, because its rings would end with the program.  errno
+ * is ENOENT or ENOTDIR if no daemon runs.
  */
 int running_connect(void);
 

@@ -14,8 +14,8 @@
 #define MODE	0600
 
 /*
- * The bucket of an address.  One that two functions share is divided between them by gprof: the
- * sample goes to the neighbour that is all of its function's.
+ * The bucket of an address.  gprof divides a bucket between the functions that share it, so the
+ * sample goes to a neighbouring bucket that its own function fills.
  */
 static uint64_t bucket_index(struct kernel_names *names, uint64_t address)
 {

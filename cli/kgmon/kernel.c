@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The kernel's functions: lines of "address type name [module]", as in /proc/kallsyms and
- * System.map.  The list does not say where a function ends: at the next one, and the last of the
- * kernel or of a module with its page.
+ * System.map.  The list has no sizes: a function ends at the next one, the last of the kernel or of
+ * a module with its page.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -19,11 +19,11 @@
 struct name_reader {
 	struct kernel_names *names;
 	uint64_t anchor;		/* 0: not seen, or hidden */
-	char module[64];		/* of the line before, and its place in the text */
+	char module[64];		/* module of the previous line, and its place in the text */
 	uint32_t module_at;
 };
 
-/* Of several names of an address, the first that the kernel has comes first. */
+/* Sorts by address; several names of one address stay in the list's order. */
 static int kernel_name_order(const void *a, const void *b)
 {
 	const struct kernel_name *x = a, *y = b;
@@ -83,7 +83,7 @@ static bool names_same_module(const struct kernel_names *k, uint32_t a, uint32_t
 	return strcmp(k->text.data + a, k->text.data + b) == 0;
 }
 
-/* Sorted, one name for each address, with the size that it may have. */
+/* Sorts the names, keeps one for each address, and sets the sizes. */
 static void names_finish(struct kernel_names *k)
 {
 	size_t n = 0;
@@ -127,7 +127,7 @@ static int names_read_list(struct name_reader *r, const char *path)
 	return fail_errno(EX_OSERR, "ERROR: cannot read \"%s\"", path);
 }
 
-/* The file is of this boot if its kernel lies where this one does. */
+/* A file is of this boot if its kernel has the address of the running one. */
 static int list_check_boot(const struct name_reader *r, const char *system)
 {
 	struct kernel_names unused = { 0 };

@@ -22,9 +22,9 @@
 /* Of the kernel's code, by address; one for each address. */
 struct kernel_name {
 	uint64_t start;
-	uint32_t size;			/* the most that it can have */
+	uint32_t size;			/* upper bound */
 	uint32_t name;			/* in kernel_names.text */
-	uint32_t module;		/* the same, of its module; KERNEL_ITSELF */
+	uint32_t module;		/* the module's name there; or KERNEL_ITSELF */
 	uint32_t line;			/* of the list */
 	bool wanted;			/* it has samples, or the gap behind it */
 };
@@ -38,14 +38,14 @@ struct kernel_names {
 
 /* From /proc/kallsyms, or from a file of that format for this boot.  0 or an exit code. */
 int kernel_names_read(struct kernel_names *names, const char *system);
-/* The last that begins at the address or below it; NULL: it is below all. */
+/* The last function that begins at the address or below it, or NULL. */
 struct kernel_name *kernel_names_find(const struct kernel_names *names, uint64_t address);
 void kernel_names_free(struct kernel_names *names);
 
-/* An ELF file of the names that are wanted, into an empty file.  0 or -errno. */
+/* Writes an ELF file of the wanted names into an empty file.  0 or -errno. */
 int symbols_write(const struct kernel_names *names, int fd);
 
-/* gmon.out and gmon.kernel in the current folder.  0 or an exit code. */
+/* Writes gmon.out and gmon.kernel to the current folder.  0 or an exit code. */
 int dump_write(const struct pmc_kgmon *profile, int dump, struct kernel_names *names);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * An ELF file for gprof(1): a .text that has no contents and covers all of the kernel's code, and
- * functions as global symbols, because gprof leaves out some local ones.  A symbol has samples up
- * to the next one's start, so that where no function is known to be there is a symbol that says so.
- * Only functions with samples are in the file, and their neighbours: gprof takes minutes for all.
+ * functions as global symbols, because gprof leaves out some local ones.  gprof gives a symbol all
+ * samples up to the next symbol, so a gap between functions has a symbol of its own.  Only
+ * functions with samples are in the file, and their neighbours: gprof takes minutes for all.
  */
 #include <elf.h>
 #include <errno.h>

@@ -10,13 +10,13 @@
 #include "lib/base/pwrite.h"
 
 #define BATCH	 512u		/* entries that are read at once */
-#define PATIENCE 100		/* passes that an incomplete entry is waited for */
+#define PATIENCE 100		/* passes to wait for an incomplete entry */
 
 struct alq_ring {
 	uint64_t next;		/* the next entry to read from the source */
 	uint64_t kept, failed;
 	uint32_t cpu;
-	unsigned int waited;	/* passes that `next` has been waited for */
+	unsigned int waited;	/* passes spent waiting for `next` */
 };
 
 /* --- the file ------------------------------------------------------------------------------- */

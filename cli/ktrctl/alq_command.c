@@ -19,7 +19,7 @@
 
 #define MAX_BYTES  (64ull << 20)	/* without --max */
 #define PAUSE_MS   5		/* between passes when little is written */
-#define ENDING_MS  500		/* of memory that an end may take which unmaps it first */
+#define ENDING_MS  500		/* for an exit, which unmaps the memory first */
 #define REFRESH_MS 1000		/* between checks of a process's mappings, or of the daemon */
 
 struct origin {
@@ -36,7 +36,7 @@ static int origin_read_process(const void *source, uint64_t offset, void *data, 
 {
 	const struct origin *origin = source;
 
-	/* It could be read before, so any failure means that the process has ended or changed. */
+	/* The region was readable before: on any failure the process has ended or changed. */
 	return tracee_read(&origin->proc, offset, data, len) ? -ESRCH : 0;
 }
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ktrctl(8): control of trace rings, the kernel's and those of processes.
+ * ktrctl(8): controls the trace rings of the kernel and of processes.
  *
  * ktrctl.c reads the command line and calls one function for each command.  The kernel's rings
  * belong to pmcbpfd: kern.c sends it requests.  A process is controlled directly: process.c writes
  * the mask in its memory, through cli/trace/trace.h.  Without -p a command applies to the kernel.
- * Single-threaded.  Functions that return int return 0 or the exit code, after a line of error if
- * it is not 0.
+ * Single-threaded.  Functions that return int return 0, or the exit code after an error message.
  */
 #ifndef PMCBPF_CLI_KTRCTL_H
 #define PMCBPF_CLI_KTRCTL_H

@@ -147,7 +147,7 @@ static int producer_fill(struct producer *p, const struct tracee *proc)
 	return err;
 }
 
-/* A process that has no rings, has ended or may not be inspected is no producer. */
+/* Skips a process that has no rings, has ended or may not be inspected. */
 static int producer_put_process(const struct ktrctl *ctl, struct json *json, pid_t pid)
 {
 	struct producer p = { .pid = pid, .stopped = "" };

@@ -6,8 +6,8 @@
  * Callers are measure/ (pmcstat -R), analysis/, pmc/, pmcannotate/, profile/ (which walks a log's
  * samples) and top/.  A pass runs in the caller's thread and calls the caller's functions in the
  * order of the records.  A log may still be growing: opening makes a pipe or a connection
- * non-blocking, and a pass that has read all there is calls `idle`, so that its caller can show
- * what it has, and then waits in poll(2).
+ * non-blocking, and a pass that has read everything so far calls `idle`, so that its caller can
+ * show the records, and then waits in poll(2).
  */
 #ifndef PMCBPF_CLI_LOG_H
 #define PMCBPF_CLI_LOG_H

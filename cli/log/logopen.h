@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Where a log is read from. */
+/* Opening a log: a file, standard input, or a port. */
 #ifndef PMCBPF_CLI_LOGOPEN_H
 #define PMCBPF_CLI_LOGOPEN_H
 
 /*
- * Opens a file, standard input for "-", or a port for "host:port", where one writer is awaited.
+ * Opens a file, standard input for "-", or a port for "host:port", and waits for one writer there.
  * 0, or an exit code and its line.
  */
 int log_open_input(const char *name, int *fd);

@@ -31,7 +31,7 @@ static void child_restore_signals(const struct measure *m)
 	sigprocmask(SIG_SETMASK, &m->old_mask, NULL);
 }
 
-/* A terminal with a live view on it is replaced by `output`, for reading by /dev/null. */
+/* If a live view has the terminal, the command writes to `output` and reads /dev/null. */
 static void child_leave_terminal(int output)
 {
 	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -141,7 +141,7 @@ int child_spawn(struct measure *m)
 		child->pid = 0;
 		return fail_errno(EX_OSERR, "ERROR: cannot fork");
 	}
-	/* Its number cannot be reused before child_collect(). */
+	/* Its pid cannot be reused before child_collect(). */
 	child->pidfd = (int)syscall(SYS_pidfd_open, child->pid, 0);
 	if (child->pidfd < 0)
 		return fail_errno(EX_OSERR, "ERROR: Cannot watch process %d", (int)child->pid);
@@ -193,9 +193,9 @@ bool child_ask(struct measure *m, int signo)
 }
 
 /*
- * As perf(1) passes the status on.  A command that was asked to end, by -l or by a signal, has
- * ended as it should, so its status counts only with --exit-status (`asked`).  Then a command that
- * outlives the measurement counts as killed by the signal that it was sent.
+ * The exit status, passed on as perf(1) does.  A command that was asked to end, by -l or by a
+ * signal, has ended as it should, so its status counts only with --exit-status (`asked`).  Then a
+ * command that outlives the measurement counts as killed by the signal that it was sent.
  */
 int child_exit_code(const struct child *child, bool asked)
 {

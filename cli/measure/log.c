@@ -13,7 +13,7 @@
 #include "cli/common/common.h"
 #include "measure.h"
 
-#define CHUNK (256u * 1024)	/* of text, written at once */
+#define CHUNK (256u * 1024)	/* bytes of text in one write */
 
 static void dump_check_version(const struct measure *m, const struct pmclog_ev *ev)
 {
@@ -47,7 +47,7 @@ static int dump_record(void *arg, const struct pmclog_ev *ev)
 	return out_push_all(&d->m->out);
 }
 
-/* Shows what has been read before the wait for more. */
+/* Shows the records so far before it waits for more. */
 static int dump_idle(void *arg)
 {
 	struct dump *d = arg;

@@ -62,22 +62,22 @@ enum seen {
 	SEEN_DURATION = 1 << 19,	/* -l */
 	SEEN_BOTH_SIDES = 1 << 20,	/* -U */
 };
-/* … and those of enum analysis_seen. */
+/* … and the bits of enum analysis_seen. */
 #define SEEN_OF(analysis) ((unsigned int)(analysis) << 21)
 
 struct analysis;
 
-/* When counting of a process begins. */
+/* The time at which counting of a process begins. */
 enum from {
-	FROM_USUAL,		/* the command at its exec, those of -t at once */
+	FROM_USUAL,		/* the command at its exec, processes of -t at once */
 	FROM_EXEC,		/* --from-exec: all at their next exec */
 	FROM_FORK,		/* --from-fork: all at once */
 };
 
-/* A -t: a process by number, or every process whose name matches. */
+/* A -t: a process by number, or all processes with a matching name. */
 struct target_wanted {
 	const char *text;
-	pid_t pid;		/* 0: `name` counts */
+	pid_t pid;		/* 0: use `name` */
 	regex_t name;
 };
 
@@ -172,11 +172,11 @@ bool pmcs_have_descendants(const struct measure *m);
 /* targets.c.  targets_want() notes a -t, a number or a regular expression. */
 int targets_want(struct measure *m, const char *text);
 int targets_find(struct measure *m);
-/* Obeys --from-exec and --from-fork; false if the option is another one. */
+/* Handles --from-exec and --from-fork; false for any other option. */
 bool targets_from(struct measure *m, int code);
 /* Refuses these two options unless PMCs count `processes`. */
 int targets_check_from(const struct measure *m, bool processes);
-/* Prints why no process of -t could be attached to.  The exit code. */
+/* Prints the reason why no process of -t could be attached to.  Returns the exit code. */
 int targets_none_left(const struct measure *m);
 void targets_free(struct measure *m);
 

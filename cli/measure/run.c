@@ -19,7 +19,7 @@
 #include "measure.h"
 
 #define GRACE	      1.0	/* seconds that a command has to end after a signal */
-#define DRAIN_SECONDS 30.0	/* that the last output waits for a stopped reader */
+#define DRAIN_SECONDS 30.0	/* seconds to wait for a stopped reader at the end */
 #define TERMINAL_ROWS 24	/* of a terminal that does not report its size */
 
 static const int ending_signals[] = { SIGINT, SIGTERM, SIGHUP };

@@ -63,7 +63,7 @@ static void rows_put_header(struct buf *out, const struct column *columns, size_
 static void rows_put_table(struct buf *out, struct count_table *table, double seconds,
 			   const struct column *columns, size_t count)
 {
-	int indent = 2;		/* of the header's "# " */
+	int indent = 2;		/* room for the header's "# " */
 
 	(void)seconds;
 	if (!table->begun || table->rows >= table->page) {

@@ -16,10 +16,10 @@ struct column {
 	int cpu;		/* PMC_CPU_ANY in process scope */
 	bool cumulative;
 	bool allocated;
-	pmc_value_t rate;	/* of sampling modes: the period; 0: the event's default */
+	pmc_value_t rate;	/* sampling modes: the period; 0: the event's default */
 	bool away;		/* its CPU is offline: `value` stands still */
 	pmc_id_t id;
-	pmc_value_t base;	/* at the start, of a counter that cannot be set to 0 */
+	pmc_value_t base;	/* value at the start of a counter that cannot be set to 0 */
 	pmc_value_t value;	/* last read, minus base */
 	pmc_value_t printed;	/* the value of the last row */
 	unsigned int field;	/* width, without the blank behind it */
@@ -49,7 +49,7 @@ char *column_name(const char *spec);
 /* Sets field and skip from the counter's width in bits. */
 void column_measure(struct column *column, unsigned int bits);
 
-/* What a row shows: the total, or the growth since the last row. */
+/* The value that a row shows: the total, or the growth since the last row. */
 static inline pmc_value_t column_shown(const struct column *column)
 {
 	return column->cumulative ? column->value : column->value - column->printed;

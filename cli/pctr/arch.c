@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Events that an architecture promises: of Intel's processors since Core, and of ARMv8. */
+/* Architectural events: of Intel's processors since Core, and of ARMv8. */
 #include "pctr.h"
 
 #define ONE (PCTR_UNIT | PCTR_ONE_UNIT)

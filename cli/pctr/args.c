@@ -22,7 +22,7 @@ static const struct opt options[] = {
 	{ 'S', NULL, NULL, "(MESI) lines that are shared" },
 	{ 'I', NULL, NULL, "(MESI) lines that are invalid" },
 	{ 'A', NULL, NULL, "(A) what any agent of the bus does" },
-	{ 'c', NULL, NULL, NULL },	/* of the P5 */
+	{ 'c', NULL, NULL, NULL },	/* an option of the P5 */
 	{ 'C', NULL, "CPU", "read the counters of this CPU" },
 	{ 'a', NULL, NULL, "read the sums of all CPUs" },
 	{ 'w', NULL, "SECONDS", "read again and again" },
@@ -110,7 +110,7 @@ static int args_option(struct pctr *pctr, int letter, const char *arg)
 	}
 }
 
-/* One thing at a time, and each with its own options only. */
+/* Allows one action, with its own options only. */
 static bool args_check(const struct pctr *pctr)
 {
 	const struct pctr_choice *choice = &pctr->choice;

@@ -143,7 +143,7 @@ static int cpu_read(int fd, int cpu, struct pctrst *state)
 	return ioctl(fd, PCIOCRD, state) < 0 ? device_fail("pctr_read", of_request) : 0;
 }
 
-/* The functions and the time are those of the last CPU. */
+/* Functions and time are from the last CPU. */
 static int cpus_read(int fd, struct pctrst *sum)
 {
 	pctrval total[PCTR_NUM] = { 0 };
@@ -202,7 +202,7 @@ static double clock_ns(void)
 	return (double)ts.tv_sec * 1e9 + (double)ts.tv_nsec;
 }
 
-/* How far a reading's time may be from when its counters were read, in ticks of all readings. */
+/* The error that the times of readings may have, in ticks: of all together, of the worst. */
 struct stamps {
 	pctrval sum, worst;
 };
@@ -214,7 +214,7 @@ static bool test_rdtsc(int fd, struct stamps *stamps)
 	return rdtsc() != 0;
 }
 
-/* Both are between before and after. */
+/* The time and the counters were read between `before` and `after`. */
 static bool test_read(int fd, struct stamps *stamps)
 {
 	struct pctrst state;

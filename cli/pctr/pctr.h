@@ -18,12 +18,12 @@
 
 /* An event of a CPU, by vendors' manuals. */
 enum pctr_event_flags {
-	PCTR_MESI = 1 << 0,	/* its unit mask says which lines, by state */
-	PCTR_AGENTS = 1 << 1,	/* … or whether other agents of the bus count */
+	PCTR_MESI = 1 << 0,	/* its unit mask selects lines by state */
+	PCTR_AGENTS = 1 << 1,	/* … or includes other agents of the bus */
 	PCTR_CTR0 = 1 << 2,	/* in counter 0 only */
 	PCTR_CTR1 = 1 << 3,
 	PCTR_UNIT = 1 << 4,	/* needs a unit mask */
-	PCTR_ONE_UNIT = 1 << 5,	/* … and this entry is for that of `unit` only */
+	PCTR_ONE_UNIT = 1 << 5,	/* … and this entry is for `unit` only */
 };
 struct pctr_event {
 	uint8_t event, flags, unit;
@@ -53,7 +53,7 @@ const struct pctr_model *pctr_model(const char *vendor, uint32_t id);
 /* The event of a function word, NULL if there is no name for it. */
 const struct pctr_event *pctr_event_find(const struct pctr_model *model, uint32_t function);
 
-/* As `pctr -l` has it. */
+/* Appends the list of `pctr -l`. */
 void pctr_event_put(struct buf *out, const struct pctr_event *event);
 
 /* The options for a function word, as given: bits of PCTR_U … and PCTR_UM_…. */
@@ -92,7 +92,7 @@ struct pctr {
 	double every;		/* seconds; 0: once */
 };
 
-/* 0, or an exit code with its line printed; *ended: that was all (--help). */
+/* 0, or an exit code and its line; *ended: nothing is left to do (--help). */
 int pctr_parse(struct pctr *pctr, int argc, char *argv[], bool *ended);
 
 /* Each returns an exit code, and has printed its line. */

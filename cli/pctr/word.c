@@ -10,7 +10,7 @@
 #define UNIT(word)	(uint8_t)((word) >> PCTR_UM_SHIFT)
 #define THRESHOLD(word) (uint8_t)((word) >> PCTR_CM_SHIFT)
 
-#define COLUMNS 70		/* of a description in the list, without its indentation */
+#define COLUMNS 70		/* columns of a description in the list, without indentation */
 #define INDENT	6
 
 const struct pctr_event *pctr_event_find(const struct pctr_model *model, uint32_t function)
@@ -51,7 +51,7 @@ int pctr_word(const struct pctr_model *model, const struct pctr_choice *choice, 
 		return -ENOENT;
 	if (e && e->flags & PCTR_UNIT && unit == 0)
 		return -EINVAL;
-	/* Lines of no state are none. */
+	/* An event of cache lines needs at least one state: the default is all. */
 	if (e && e->flags & PCTR_MESI && unit == 0 && !choice->has_unit)
 		unit = PCTR_UM_MESI;
 	*function = PCTR_EN | choice->event | unit | choice->flags |
@@ -115,7 +115,7 @@ unsigned int pctr_counters(const struct pctr_model *model, const struct pctrst *
 	return n;
 }
 
-/* Words, folded. */
+/* Wraps the text between words. */
 static void word_put_description(struct buf *out, const char *text)
 {
 	size_t column = 0;

@@ -238,7 +238,7 @@ static int filter_run(struct log_filter *f, const char *in, const char *out)
 	code = filter_open_output(f, fd, out);
 	if (!code) {
 		code = pmc_log_each(fd, in, &user);
-		pushed = out_push_all(&f->out);	/* of a damaged log as well */
+		pushed = out_push_all(&f->out);	/* also for a damaged log */
 		code = code ? code : pushed;
 		if (!code)
 			code = log_filter_check_events(f, in);
@@ -257,7 +257,7 @@ static int item_number(const char *text, bool must, uint32_t *number)
 	uint64_t value;
 	int err = opt_number(text, 0, 0, UINT32_MAX - 1, &value);
 
-	*number = err ? UINT32_MAX : (uint32_t)value;	/* no PMC, no process */
+	*number = err ? UINT32_MAX : (uint32_t)value;	/* matches neither a PMC nor a process */
 	return err && must ? fail(EX_USAGE, "ERROR: %s not usable value", text) : 0;
 }
 

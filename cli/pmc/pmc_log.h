@@ -11,7 +11,7 @@ struct names {
 	struct name {
 		uint32_t id;
 		char *text;
-		uint64_t rate;		/* of an event: its period, 0: not known */
+		uint64_t rate;		/* an event's period; 0: not known */
 	} *list;
 	size_t n, room;
 	struct index index;

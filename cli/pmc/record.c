@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * pmc record: a log with samples of a command, of processes or of all CPUs, and its report.  The
- * measurement is pmcstat's, with defaults for what pmcstat asks its user to choose.
+ * measurement is pmcstat's, with defaults for the choices that pmcstat leaves to its user.
  */
 #include <errno.h>
 #include <limits.h>
@@ -19,7 +19,7 @@
 
 #define LOG_NAME      "pmc.log"
 #define HARDWARE      "unhalted-cycles"	/* the default event */
-#define SOFTWARE      "CPU_CLOCK"	/* the default without that one */
+#define SOFTWARE      "CPU_CLOCK"	/* the default on machines without that event */
 #define USUAL_HZ      1000u		/* of pmc_pmu_sample_rate_get() for clocks and cycles */
 #define FLUSH_SECONDS 1.0
 
@@ -28,7 +28,7 @@ struct pmc_record {
 	const char **events;
 	size_t nevents;
 	pmc_value_t count;	/* 0: the event's default */
-	pmc_value_t hz;		/* 0: `count` holds */
+	pmc_value_t hz;		/* 0: see `count` */
 	bool system, no_chain;
 	bool report;		/* show it */
 	struct stat log;	/* once it is written */
@@ -61,7 +61,7 @@ static void pmc_record_usage(FILE *file)
 	      "[COMMAND [ARGUMENT...]]\n", file);
 }
 
-/* --- what is sampled ------------------------------------------------------------------------ */
+/* --- the event and its period --------------------------------------------------------------- */
 
 static enum pmc_mode pmc_record_mode(const struct pmc_record *r)
 {
@@ -189,7 +189,7 @@ static int pmc_record_count_sample(void *arg, const struct pmclog_ev *ev)
 	return 0;
 }
 
-/* Instead of a report. */
+/* Shows this instead of a report. */
 static int pmc_record_summarize(const struct pmc_record *r)
 {
 	const char *name = r->m.log, *said = strcmp(name, LOG_NAME) == 0 ? "" : name;

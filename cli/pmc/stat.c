@@ -177,7 +177,7 @@ static void stat_put_end(struct buf *out, const struct count_table *table)
 
 static const struct count_format report = { .row = stat_put_row, .end = stat_put_end };
 
-/* --- what is counted ------------------------------------------------------------------------- */
+/* --- the counts ------------------------------------------------------------------------------ */
 
 /* One line for all counts that are missing for the same reason. */
 static void stat_note_missing(struct stat_run *s)
@@ -294,7 +294,7 @@ static void stat_use_all(struct stat_run *s)
 		s->slots[i] = (struct stat_slot){ .kind = &kinds[i], .spec = kinds[i].spec };
 }
 
-/* The last slots are those of the list, in its order. */
+/* The last slots hold the list's events, in its order. */
 static int stat_choose_events(struct stat_run *s, char *list)
 {
 	char *names[MAX_CHOSEN], *name, *rest = list;

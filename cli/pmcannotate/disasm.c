@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Instructions as text, by Capstone where it was there when this was built.  A line looks as
- * objdump's do, for tools that read those.
+ * Instructions as text, by Capstone if it was installed at build time.  Lines look as objdump's do,
+ * for tools that parse them.
  */
 #include <elf.h>
 #include <inttypes.h>
@@ -12,7 +12,7 @@
 #if __has_include(<capstone/capstone.h>) && !defined(NO_CAPSTONE)
 #include <capstone/capstone.h>
 
-#define BYTES_SHOWN 8	/* of one instruction, padded to these */
+#define BYTES_SHOWN 8	/* bytes of an instruction; fewer are padded */
 
 struct disasm {
 	csh handle;

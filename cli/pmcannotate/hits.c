@@ -8,7 +8,7 @@
 #include "pmcannotate.h"
 #include "cli/common/common.h"
 
-#define LOOSE_GAP  64u	/* bytes between two hits of code that no symbol bounds */
+#define LOOSE_GAP  64u	/* largest gap in bytes between hits in code without symbols */
 #define LOOSE_TAIL 16u	/* shown behind the last one */
 #define SIZE_MAX_GUESS 512u	/* bytes of a function without size, behind its last hit */
 
@@ -128,7 +128,7 @@ static int image_accept(const struct profile *p, const struct binary *b, bool fo
 
 /* --- events --------------------------------------------------------------------------------- */
 
-/* The column of each event, PMCs of one being one; UINT32_MAX: it is not asked for. */
+/* The column of each event, shared by PMCs of one event; UINT32_MAX: not selected. */
 static uint32_t *hits_columns(struct hits *h, const struct profile *p, const char *event)
 {
 	uint32_t *columns = calloc(p->nevents + 1, sizeof(*columns));

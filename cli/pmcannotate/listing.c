@@ -32,7 +32,7 @@ struct maker {
 
 /* --- rows ----------------------------------------------------------------------------------- */
 
-/* Its counts are 0.  NO_ROW: no memory, which the listing keeps in mind. */
+/* Adds a row with counts of 0.  NO_ROW: out of memory, which the listing records. */
 static size_t listing_add_row(struct listing *l, enum row_kind kind, size_t text,
 			      const struct frame *frame, unsigned int line)
 {

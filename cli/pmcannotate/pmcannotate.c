@@ -164,7 +164,7 @@ static int annotate_print(struct annotate *a, const char *html)
 	struct out out = { 0 };
 	int closing, code = (html ? pmcannotate_html : pmcannotate_text)(a, &text);
 
-	/* Now all is read that could be written over. */
+	/* Opened only now: the page is checked against all source files that were read. */
 	if (!code && html && strcmp(html, "-") != 0)
 		code = page_open(a, html, &out);
 	else if (!code)

@@ -16,7 +16,7 @@
 #include "cli/profile/profile.h"
 #include "cli/report/report.h"
 
-/* --- binary.c: the file whose code is shown ------------------------------------------------- */
+/* --- binary.c: the annotated file ----------------------------------------------------------- */
 
 struct code_segment {
 	uint64_t offset, address, size;	/* size: in the file */
@@ -40,7 +40,7 @@ struct binary {
 int binary_open(struct binary *b, const char *name);
 void binary_close(struct binary *b);
 
-/* Code from this address on, at most *len bytes; NULL: the file has none there.  *len: how many. */
+/* Returns at most *len bytes of code at this address and sets *len; NULL: there is none. */
 const uint8_t *binary_code(const struct binary *b, uint64_t address, size_t *len);
 
 /* --- disasm.c: instructions ----------------------------------------------------------------- */
@@ -50,11 +50,11 @@ struct disasm;
 /* Appends the name of an address to `out`, if it has one. */
 typedef void (*disasm_name)(void *arg, uint64_t address, struct buf *out);
 
-/* NULL: no instructions of this machine can be shown, *why says the reason. */
+/* NULL: no instructions of this machine can be shown; *why is the reason. */
 struct disasm *disasm_open(const struct binary *b, disasm_name name, void *arg, const char **why);
 void disasm_close(struct disasm *d);
 
-/* The instruction at the address as text with a NUL; its length, 1 for a byte that begins none. */
+/* Stores the instruction at the address as text.  Returns its length, 1 for a byte of none. */
 size_t disasm_step(struct disasm *d, const uint8_t *code, size_t len, uint64_t address,
 		   struct buf *out);
 
@@ -97,8 +97,8 @@ struct hits {
 };
 
 /*
- * The binary's hits of this event, NULL for all that have samples.  `force`: also where the log
- * says that it was another binary.  0 or an exit code; hits_free() in either case.
+ * The binary's hits of this event, NULL for all that have samples.  `force`: even if the log names
+ * another build.  0 or an exit code; hits_free() in either case.
  */
 int hits_find(struct hits *h, const struct profile *p, const struct binary *b, const char *event,
 	      bool force);
@@ -118,7 +118,7 @@ struct listing_row {
 	enum row_kind kind;
 	unsigned int line;	/* of ROW_SOURCE */
 	size_t text;		/* in listing.text, with a NUL */
-	const struct frame *frame;	/* of ROW_SOURCE: which code it is */
+	const struct frame *frame;	/* of ROW_SOURCE: the code of the line */
 };
 
 struct listing {
@@ -136,7 +136,7 @@ struct annotate {
 	struct hits hits;
 	struct sources sources;
 	struct disasm *disasm;	/* NULL: no instructions */
-	uint64_t bias;		/* of addresses over file offsets, in the function at hand */
+	uint64_t bias;		/* addresses minus file offsets in the current function */
 	enum listing_view view;
 	const char *log;
 	double limit;		/* percent */

@@ -37,7 +37,7 @@ static int source_open(const char *path, struct stat *st)
 	return fd;
 }
 
-/* Below --source, the recorded name or as much of its end as leads to a file. */
+/* Below --source: the recorded name, else the longest end of it that is a file's path. */
 static int source_find(const struct sources *s, const char *name, struct stat *st)
 {
 	int fd = -1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The doctor's local gates.  pmcbpfd -t has the same words for the conditions that it checks. */
+/* The doctor's local gates.  pmcbpfd -t has the same text for the conditions that it checks. */
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>

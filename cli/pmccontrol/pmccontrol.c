@@ -44,7 +44,7 @@ static int control_reject_usage(void)
 	return EX_USAGE;
 }
 
-/* getopt's own words are replaced by FreeBSD's. */
+/* FreeBSD's messages instead of getopt(3)'s. */
 static int control_wrong_option(const struct opt_scan *scan, int letter, char *argv[])
 {
 	const char *word = argv[optind - 1];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* pmccontrol -L -l -s.  Scripts read the text: its form never changes.  JSON has the same facts. */
+/* pmccontrol -L -l -s.  Scripts parse the text: its form never changes.  JSON has the same data. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +38,7 @@ static const char *name_or_unknown(const char *name)
 
 /* --- -l ------------------------------------------------------------------------------------- */
 
-/* The library has no name for another owner's hardware event: then its number. */
+/* Another owner's hardware event has no name in this library: prints its number. */
 static const char *row_event_name(const struct pmc_info *row, char *room, size_t size)
 {
 	const char *name = pmc_name_of_event(row->pm_event);

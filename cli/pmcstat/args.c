@@ -82,7 +82,7 @@ static int parse_once(char letter, const char *arg, const char **path)
 	return 0;
 }
 
-/* -L and -u: the program ends behind them. */
+/* -L and -u: the program ends after them. */
 static int parse_show_events(struct parse *p, int letter, const char *arg)
 {
 	p->ended = true;
@@ -203,7 +203,7 @@ static int parse_option(struct parse *p, int code, const char *arg)
 	case OPT_FROM_EXEC:
 	case OPT_FROM_FORK: targets_from(m, code); return 0;
 	case OPT_EXIT_STATUS: return 0;
-	/* Rows in that form; with a file, or of a log, a report. */
+	/* The form of rows; with a file, or with a log to read, a report. */
 	case OPT_JSON: m->format = &format_json; p->json = arg; return 0;
 	case OPT_CSV: m->format = &format_csv; p->csv = arg; return 0;
 	case OPT_HELP: p->ended = true; args_show_usage(stdout); return opt_flush_stdout();

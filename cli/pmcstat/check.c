@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Do pmcstat's options go together?  The first row that holds ends the run. */
+/* Do pmcstat's options go together?  The first matching row ends the run. */
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -154,7 +154,7 @@ static int debug_file_find(Dwfl_Module *module, void **data, const char *name, D
 	struct wanted_file w = { .crc = crc };
 	int fd;
 
-	/* A link without a checksum is that to the shared file. */
+	/* A link without a checksum leads to the shared file. */
 	if (link && !crc)
 		return debug_file_alternate(o, file, link, found);
 	if (elf)

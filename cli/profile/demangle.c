@@ -8,8 +8,8 @@
 
 #include "object.h"
 
-#define LONGEST	 (16u << 10)	/* bytes of a mangled name that are tried */
-#define READABLE 4096u		/* … of a name that are kept: templates of templates */
+#define LONGEST	 (16u << 10)	/* longest mangled name that is tried, in bytes */
+#define READABLE 4096u		/* … longest readable name, which templates can exceed */
 
 /* A name must not break a line of a report. */
 static char *name_cut(char *text)

@@ -45,7 +45,7 @@ struct unit {
 
 struct dwarf {
 	Dwarf *debug;
-	uint64_t bias;		/* libdwfl's addresses less those of the debug information */
+	uint64_t bias;		/* libdwfl's addresses minus the debug information's */
 	struct unit *units;
 	size_t nunits, units_room;
 	struct spans spans;	/* of the units */
@@ -348,7 +348,7 @@ static const char *path_whole(struct object *o, struct unit *u, const char *name
 	snprintf(whole, size, "%s/%s", key.folder, name);
 	key.whole = whole;
 	*path = key;
-	/* Without memory it is made again. */
+	/* If this fails, the next call makes the name again. */
 	(void)item_table_add(paths, hash, path);
 	return whole;
 }

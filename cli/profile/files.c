@@ -58,7 +58,7 @@ int file_open_itself(const char *root, const char *path)
 
 /*
  * libdwfl would unpack a compressed file of any size.  It also trusts that strings end: nothing is
- * mapped behind the last page, so a file that fills its last page has to end with a NUL, as sound
+ * mapped behind the last page, so a file that fills its last page has to end with a NUL, as valid
  * files do.
  */
 bool file_is_elf(int fd)

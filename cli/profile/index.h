@@ -97,7 +97,7 @@ static inline uint32_t index_guess(const struct index *x, uint32_t hash)
 	return INDEX_NONE;
 }
 
-/* Room for one more.  0 or -ENOMEM. */
+/* Makes room for one more element.  0 or -ENOMEM. */
 static inline int index_reserve(struct index *x)
 {
 	struct index bigger = { .size = x->size ? 2 * x->size : INDEX_MIN, .used = x->used };

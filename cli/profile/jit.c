@@ -21,7 +21,7 @@
 /* The state of reading the file. */
 struct jit {
 	char root[32];		/* of the process; "" if it has ended */
-	char path[32];		/* in there */
+	char path[32];		/* of the map, below `root` */
 	uid_t user;		/* of the process, or ours */
 	ino_t ino;
 	struct timespec mtime;

@@ -244,7 +244,7 @@ static bool lines_read_lengths(struct line_table *l, struct bytes *b)
 	return true;
 }
 
-/* No support for instructions in bundles, nor for opcodes with other operands. */
+/* Bundled instructions and opcodes with other operands are not supported. */
 static bool lines_read_parameters(struct line_table *l, struct bytes *b)
 {
 	static const uint8_t usual[] = { 0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1 };

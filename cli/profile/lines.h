@@ -10,7 +10,7 @@
 struct line_table {
 	const uint8_t *program, *end;
 	unsigned int version, offset_size;
-	unsigned int step, range, base;	/* of addresses; of special opcodes */
+	unsigned int step, range, base;	/* step of addresses; range and base of special opcodes */
 	int line_base;
 	struct sequence *sequences;
 	size_t nsequences, sequences_room;

@@ -33,7 +33,7 @@ void object_state(struct object *o, enum image_state state, const char *format, 
 	va_end(args);
 	o->image.state = state;
 	o->image.why = arena_string(&o->symbols->arena, text);
-	/* Without memory the path has to do. */
+	/* Out of memory: the path stands for the reason. */
 	if (!o->image.why)
 		o->image.why = o->image.path;
 }
@@ -87,7 +87,7 @@ static int object_take_fd(struct object *o, int fd, const char *file)
 		dwfl_report_end(o->dwfl, NULL, NULL);
 		return -ENOEXEC;
 	}
-	/* The descriptor is the module's now. */
+	/* The module owns the descriptor now. */
 	dwfl_report_end(o->dwfl, NULL, NULL);
 	dwfl_module_info(o->module, &data, NULL, NULL, NULL, NULL, NULL, NULL);
 	*data = o;
@@ -205,7 +205,7 @@ static int object_open_of_process(const struct object *o, char *file, size_t siz
 	return fd;
 }
 
-/* With -r the log is from another machine: processes here are not those of the log. */
+/* With -r the log is from another machine, and so are its processes. */
 static bool object_try_path(struct object *o, int *err)
 {
 	const char *root = o->symbols->config.root ? o->symbols->config.root : "";
@@ -267,7 +267,7 @@ static void object_open_file(struct object *o)
 	free(file);
 }
 
-/* Has it a symbol table besides that of the dynamic linker? */
+/* Has it a symbol table besides the dynamic one? */
 static bool object_has_table(struct object *o)
 {
 	Elf *elf = dwfl_module_getelf(o->module, &(GElf_Addr){ 0 });

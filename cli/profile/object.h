@@ -3,9 +3,9 @@
  * Inside symbol.h: an object is an image with its open file and its sources of names.
  *
  * Two kinds of addresses occur.  An image's offsets are positions in its file (of the kernel: from
- * _text; of a JIT map: the address itself).  The file's addresses are those of its own symbol table
- * and are converted with object_address() and object_offset(), by segments.  libdwfl's addresses
- * are these plus `bias`.
+ * _text; of a JIT map: the address itself).  The file's addresses are the ones in its own symbol
+ * table; object_address() and object_offset() convert them by segments.  libdwfl's addresses are
+ * these plus `bias`.
  */
 #ifndef PMCBPF_CLI_PROFILE_OBJECT_H
 #define PMCBPF_CLI_PROFILE_OBJECT_H
@@ -42,12 +42,12 @@ struct object {
 	size_t nsegments;
 	uint64_t base;		/* kernel: the address of offset 0 */
 	struct entries names;	/* of the file, or of the JIT map */
-	struct entry *added;	/* by the recording, with offsets */
+	struct entry *added;	/* names from the recording, by offset */
 	size_t nadded, added_room;
 
 	Dwfl *dwfl;
 	Dwfl_Module *module;
-	uint64_t bias;		/* libdwfl's addresses less the file's */
+	uint64_t bias;		/* libdwfl's addresses minus the file's */
 	char *debug_file;	/* path of the separate debug file */
 	struct dwarf *dwarf;
 	struct jit *jit;
@@ -63,8 +63,8 @@ struct symbols {
 /* --- files.c: opening untrusted paths ---------------------------------------------------- */
 
 /*
- * A regular file, to read; links are followed inside of `root` (NULL or "": the whole file system).
- * A descriptor or -errno; what is no regular file is -EINVAL.
+ * Opens a regular file for reading; links are followed inside of `root` (NULL or "": the whole file
+ * system).  Returns a descriptor or -errno; -EINVAL: not a regular file.
  */
 int file_open(const char *root, const char *path);
 /* … where no link is followed. */

@@ -2,8 +2,8 @@
 /*
  * The events, processes and threads of a log, by the ids that its records use.
  *
- * Ids are used again: a PMC id after a release, a pid after an exit, and an exec makes another
- * program of a pid.  So each event, process and thread has an entry of its own, numbered from 0 in
+ * Ids are used again: a PMC id after a release, a pid after an exit, and an exec gives a pid
+ * another program.  So each event, process and thread has an entry of its own, numbered from 0 in
  * the order of appearance, and an index maps an id to the entry that has it now.  Entries are never
  * moved or freed before registry_end(): pointers to them stay valid.
  *

@@ -33,7 +33,7 @@ static void maps_release(struct space_maps *m)
 	free(m);
 }
 
-/* A space's maps for it alone, with room for `more` mappings and cuts.  NULL: no memory. */
+/* Gives the space its own copy of its maps, with room for `more`.  NULL: no memory. */
 static struct space_maps *maps_own(struct space *space, size_t more)
 {
 	struct space_maps *old = space->maps, *m = old;
@@ -134,7 +134,7 @@ static bool maps_hold_code(const struct space_maps *m, struct symbols *symbols, 
 		       image_covers(symbols, map->image, end - 1 - map->base));
 }
 
-/* Cuts within the new one go, overlapping ones are shortened; one around it becomes two. */
+/* Removes cuts within the new one, shortens overlapping ones, splits one around it. */
 int space_unmap(struct space *space, struct symbols *symbols, uint64_t start, uint64_t end,
 		uint32_t number)
 {

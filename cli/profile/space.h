@@ -4,8 +4,9 @@
  *
  * A log has the start of each mapping and the ranges that are unmapped, but no ends: whether an
  * address still belongs to a mapping is decided by the segments of its image (image_covers()).  So
- * an address belongs to the newest mapping at or below it whose image covers it and which is newer
- * than the last unmapping of that address.  Mappings and unmapped ranges (cuts) have ages for that.
+ * an address belongs to the newest mapping that starts at or below it, has an image that covers it,
+ * and is newer than the last unmapping of that address.  Mappings and unmapped ranges (cuts) are
+ * numbered by age for that.
  *
  * A forked child shares its parent's mappings until one of the two changes them.
  */
@@ -26,8 +27,8 @@ struct space {
 };
 
 /*
- * `base`: the address of the file's first byte.  `number`: the space's from now on.  0, -ENOMEM, or
- * -E2BIG: more than SPACE_MAPPINGS.
+ * `base`: the address of the file's first byte.  `number`: the new one of the space.  0, -ENOMEM,
+ * or -E2BIG: more than SPACE_MAPPINGS.
  */
 int space_map(struct space *space, uint64_t start, uint64_t base, struct image *image,
 	      uint32_t number);

@@ -394,7 +394,7 @@ const struct symbol *symbols_function(struct symbols *s, const struct place *pla
 	return a ? answer_function(s, a) : NULL;
 }
 
-/* The last frame is the function of the symbol table, whatever the debug information says. */
+/* The last frame is the symbol table's function, even if the debug information differs. */
 static int answer_frames(struct symbols *s, struct answer *a)
 {
 	struct dwarf_frame found[FRAMES_MAX];

@@ -92,7 +92,7 @@ void symbols_free(struct symbols *s);
 
 /* The image and the function of PMCLOG_PC_KERNEL; no symbol table is searched for it. */
 #define SYMBOLS_HIDDEN "[kernel]"
-/* The same of PMCLOG_PID_OUTSIDE. */
+/* The same for PMCLOG_PID_OUTSIDE. */
 #define SYMBOLS_OUTSIDE "[outside]"
 
 /*
@@ -106,7 +106,7 @@ struct image *symbols_image(struct symbols *s, const char *path, const uint8_t *
 /* A symbol that the recording itself names (the kernel's): `start` as offset in the image. */
 int symbols_add(struct symbols *s, struct image *image, uint64_t start, const char *name);
 
-/* The JIT map of a process, an image whose offsets are addresses; NULL: it has none. */
+/* The JIT map of a process, an image with addresses as offsets; NULL: it has none. */
 struct image *symbols_jit(struct symbols *s, pid_t pid);
 
 /*

@@ -26,7 +26,7 @@ struct tree_select {
 
 struct tree_node {
 	const struct symbol *symbol;	/* NULL: the root of all */
-	uint64_t total;			/* samples in it and what is below */
+	uint64_t total;			/* samples in it and below it */
 	uint64_t self;			/* CALLEES: sampled in it; CALLERS: its chain ends here */
 	struct tree_node **child;	/* most samples first; equal ones by name */
 	size_t nchild;

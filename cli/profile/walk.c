@@ -18,7 +18,7 @@ struct walk {
 	struct walk_user user;
 	struct registry known;
 	struct space kernel;
-	struct image *hidden;		/* of PMCLOG_PC_KERNEL, once it was met */
+	struct image *hidden;		/* of PMCLOG_PC_KERNEL, once it has occurred */
 	struct image *outside;		/* of PMCLOG_PID_OUTSIDE */
 	uint32_t spaces;		/* numbers given to spaces so far */
 	struct log_process *zombies[ZOMBIES];
@@ -60,7 +60,7 @@ static struct log_process *process_get(struct walk *w, pid_t pid)
 }
 
 /*
- * A function of the kernel: "[image]symbol".  An image without a mapping, such as that of BPF
+ * A function of the kernel: "[image]symbol".  An image without a mapping, such as the one of BPF
  * programs, begins with its first function, and offsets in it are addresses.
  */
 static int kernel_symbol(struct walk *w, const struct pmclog_ev_map_in *mi, const char *symbol)

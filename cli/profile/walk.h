@@ -23,7 +23,7 @@
 #include "cli/common/common.h"
 #include "symbol.h"
 
-/* Which samples count.  All zero: every one. */
+/* A filter of samples.  All zero: every sample passes. */
 struct filter {
 	const char **events;		/* names as in the log; a sample of any of them */
 	size_t nevents;
@@ -42,7 +42,7 @@ struct walk_event {
 	pmc_id_t id;
 	uint64_t rate;			/* events between two samples, 0: not in the log */
 	uint32_t first;			/* number of the first event of this name: PMCs of one event
-					   on several CPUs are one, unless asked for apart */
+					   on several CPUs are one, unless they are kept apart */
 };
 
 struct walk_process {
@@ -67,11 +67,11 @@ struct walk_stats {
 	uint64_t lost;			/* … and so many of them at least, by these records */
 	uint64_t execs, exec_elf, exec_unknown, exec_errors;
 	uint64_t unknown_event;		/* samples of a PMC that the log does not introduce */
-	uint64_t unknown_object;	/* samples whose address no mapping explains */
-	uint64_t unknown_function;	/* … whose image has no name for it */
-	uint64_t dubious_frames;	/* frames of chains that no mapping explains */
+	uint64_t unknown_object;	/* samples at an address outside all mappings */
+	uint64_t unknown_function;	/* … at one without a name in its image */
+	uint64_t dubious_frames;	/* frames of chains outside all mappings */
 	uint64_t chains;		/* samples with more than one frame */
-	uint64_t chains_cut;		/* samples whose outermost callers are missing */
+	uint64_t chains_cut;		/* samples without their outermost callers */
 	double seconds;			/* from the first record to the last */
 	struct timespec began;		/* time of day of the first record */
 	char cpu[64];			/* CPU type's name, as pmc_name_of_cputype(), and its id */
@@ -126,7 +126,7 @@ int walk_record(struct walk *w, const struct pmclog_ev *ev);
  */
 int walk_log(struct walk *w, int fd, const char *name, int terminal);
 
-/* The place of address `i`: to be called before the next record that is no sample. */
+/* The place of address `i`.  Call it before the next record other than a sample. */
 void walk_place(struct walk *w, const struct walk_sample *sample, size_t i, struct place *place);
 
 /* Where the next mapping above address `i` begins; UINT64_MAX: there is none. */
@@ -139,7 +139,7 @@ uint64_t walk_next(const struct walk *w, const struct walk_sample *sample, size_
 void walk_kernel_place(struct walk *w, uintptr_t pc, bool call, struct place *place);
 
 const struct walk_stats *walk_stats(const struct walk *w);
-struct walk_stats *walk_count(struct walk *w);	/* to be counted in by resolvers */
+struct walk_stats *walk_count(struct walk *w);	/* resolvers add to it */
 
 /* By number; NULL behind the last.  Valid until walk_free(). */
 const struct walk_event *walk_event(const struct walk *w, uint32_t number);

@@ -15,11 +15,11 @@
 struct callgrind_function {
 	const struct symbol *symbol;	/* NULL: root */
 	const char *file;
-	uint64_t address;		/* where it begins, and a line of it */
+	uint64_t address;		/* its first address, and one of its lines */
 	unsigned int line;
 };
 
-/* Where in a function cost arises: its own, or of a call. */
+/* A place of cost in a function: its own code, or a call. */
 struct callgrind_spot {
 	uint32_t function, callee;
 	uint64_t address;
@@ -165,7 +165,7 @@ static void callgrind_function(struct callgrind *c, uint32_t number, const char 
 	callgrind_name(c->out, function_key, f->symbol ? symbol_text(f->symbol, room) : "root");
 }
 
-/* Costs of one spot, a column for each event.  Returns where those of the next begin. */
+/* Costs of one spot, a column for each event.  Returns the position of the next spot's costs. */
 static size_t callgrind_values(struct callgrind *c, const struct cost *const *order, size_t at)
 {
 	const struct callgrind_spot *spot = &c->spots[order[at]->spot];

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * --flamegraph: one SVG file that needs nothing else.  Its root is at the top, where a picture of
- * any height opens, and callees are below their callers; title and legend are above the picture.
- * What is drawn here is a picture already; the script in it (flame.js) makes frames zoom and be
- * found.  Names go into attributes and text only, as XML has it, and the script hands them on as
- * text.
+ * --flamegraph: one self-contained SVG file.  Its root is at the top, where a picture of any height
+ * opens, and callees are below their callers; title and legend are above the picture.  The picture
+ * is complete without its script (flame.js), which adds zooming and searching.  Names go into
+ * attributes and text only, quoted for XML, and the script handles them as text.
  */
 #include <stdlib.h>
 
@@ -41,7 +40,7 @@ static const struct {
 #define KINDS (sizeof(colours) / sizeof(colours[0]))
 
 struct flame_spot {
-	uint64_t from, filled;	/* in samples; how far its children go */
+	uint64_t from, filled;	/* in samples; the end of its children */
 	bool drawn;
 };
 
@@ -96,7 +95,7 @@ static size_t flame_prefix(const char *text, size_t letters)
 	return i;
 }
 
-/* As much of a name as a frame has room for; flame.js does the same. */
+/* Cuts a name to the room in a frame; flame.js does the same. */
 static void flame_fitting(struct buf *out, const char *name, double width)
 {
 	size_t room = width < 6 + 3 * CHAR ? 0 : (size_t)((width - 6) / CHAR);
@@ -160,7 +159,7 @@ static void flame_frame(struct flame *f, uint32_t node)
 	f->kinds[fold->kind] = true;
 }
 
-/* Where each node goes: children from the left, and right of them room for its own samples. */
+/* Places each node: children from the left, and right of them room for its own samples. */
 static void flame_layout(struct flame *f)
 {
 	struct fold *nodes = f->folds.nodes;

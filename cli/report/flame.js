@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a flame graph does when it is used.  Which frame fills the width and what is searched for stand
-// in the URL's fragment ("#zoom=12&search=lock"), so that a view can be linked to and gone back from.
+// Zooming and searching in a flame graph.  The zoomed frame and the search text are in the URL's fragment
+// ("#zoom=12&search=lock"), so that views can be linked and the browser can go back to them.
 "use strict";
 (() => {
 	const svg = document.currentScript.closest("svg");

@@ -11,7 +11,7 @@ struct builder {
 	struct folds *folds;
 	struct pairs index;	/* (parent, name or symbol) → node */
 	struct chain chain;
-	const char **names;	/* of each process number: equal names are one pointer */
+	const char **names;	/* by process number; equal names are one pointer */
 	size_t nnames;
 	bool by_event;
 };
@@ -21,7 +21,7 @@ static int text_order(const void *a, const void *b)
 	return strcmp(**(const char **const *)a, **(const char **const *)b);
 }
 
-/* Sorted pointers to names find those that are equal. */
+/* Gives equal names one pointer, by sorting. */
 static int folds_unify_names(struct builder *b, const struct walk *w)
 {
 	const char ***order = NULL;
@@ -60,7 +60,7 @@ static int folds_add(struct folds *f, uint32_t parent, const struct fold *fold)
 	return 0;
 }
 
-/* From a node to the one below it, with `samples` more. */
+/* Goes from a node to its child, and adds `samples` there. */
 static int folds_descend(struct builder *b, uint32_t *node, const struct fold *fold,
 			 uint64_t samples)
 {

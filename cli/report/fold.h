@@ -8,10 +8,10 @@
 
 #include "frames.h"
 
-#define FOLD_ROOT 0u	/* of all nodes; and of links: there is none */
+#define FOLD_ROOT 0u	/* the root of all nodes; as a link: none */
 
 struct fold {
-	const char *name;		/* of an event or process; NULL: the symbol's */
+	const char *name;		/* name of an event or process; NULL: use the symbol's */
 	const struct symbol *symbol;
 	uint64_t self, total;
 	uint32_t parent, child, next;	/* children in the order of their names */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * --folded: one line for each stack, "process;outermost;…;innermost COUNT", the common tongue of
+ * --folded: one line for each stack, "process;outermost;…;innermost COUNT", the common format of
  * flame graph tools.
  */
 #include <stdlib.h>

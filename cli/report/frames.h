@@ -20,7 +20,7 @@ void frame_label(struct buf *out, const struct symbol *symbol);
  */
 void report_put_plain(struct buf *out, const char *text, const char *avoid, char instead);
 
-/* Samples are missing, or the log's end. */
+/* Are samples missing, or the log's end? */
 bool report_is_partial(const struct report *r);
 
 /* Names of image states, as JSON has them. */

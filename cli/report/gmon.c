@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * -g: for each event a folder with a gprof file for each image.  A call counts once for a sample
- * that has it in its chain, so that gprof divides time among callers as the samples have it.
+ * that has it in its chain, so that gprof divides time among callers in proportion to their
+ * samples.
  */
 #include <errno.h>
 #include <limits.h>
@@ -27,7 +28,7 @@ struct gmon {
 	struct gmon_hit *hits;
 	struct gmon_arc *arcs;
 	size_t nfiles, file_room, nhits, hit_room, narcs, arc_room;
-	char **names;			/* of images by number */
+	char **names;			/* by number of the image */
 	size_t nnames;
 };
 
@@ -108,7 +109,7 @@ static int gmon_add_arc(struct gmon *g, const struct gmon_arc *arc)
 	return 0;
 }
 
-/* Where the function of a place begins, and its size (0: not known). */
+/* The start and size of the function at a place (size 0: not known). */
 static uint64_t gmon_function_start(const struct profile *p, const struct place *place,
 				    uint64_t *size)
 {

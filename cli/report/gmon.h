@@ -12,7 +12,7 @@ struct gmon_file {
 	struct image *image;
 	uint32_t event;
 	uint64_t samples;
-	uint32_t rate;			/* of a clock, samples a second; 0: of no clock */
+	uint32_t rate;			/* a clock's samples a second; 0: not a clock */
 	uint64_t low, high;		/* of the functions hit; multiples of a bucket */
 	struct gmon_hit *hits;		/* by address */
 	struct gmon_arc *arcs;

@@ -86,7 +86,7 @@ int gmon_write_bsd(const struct gmon_file *file, int fd, bool wide)
 	return err ? err : over ? -EOVERFLOW : 0;
 }
 
-/* One histogram of hits, less `done` samples of each that others have.  Returns: more are left. */
+/* One histogram of hits, without `done` samples of each in earlier ones.  True: more are left. */
 static bool gnu_put_histogram(struct buf *out, const struct gmon_hit *hits, size_t n, uint64_t done,
 			      uint32_t ticks)
 {

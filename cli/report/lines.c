@@ -6,7 +6,7 @@
 #include "print.h"
 #include "report.h"
 
-#define CHUNK (256u * 1024)	/* of text, written at once */
+#define CHUNK (256u * 1024)	/* bytes of text in one write */
 
 static int lines_no_memory(void)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A map from pairs of numbers to a number.  Writers of formats whose parts refer to each other by
- * number (pprof, speedscope, callgrind) use it to give each part a number once: the pair identifies
- * the part, for example (pointer to a symbol, 0) or (caller, callee).
+ * A map from pairs of numbers to a number.  In some formats (pprof, speedscope, callgrind) parts
+ * refer to each other by number; their writers use this map to number each part once: the pair
+ * identifies the part, for example (pointer to a symbol, 0) or (caller, callee).
  */
 #ifndef PMCBPF_CLI_REPORT_PAIRS_H
 #define PMCBPF_CLI_REPORT_PAIRS_H

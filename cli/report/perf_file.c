@@ -8,9 +8,9 @@
 #include "cli/common/common.h"
 #include "perf_file.h"
 
-#define CHUNK	   (256u * 1024)	/* of records, written at once */
+#define CHUNK	   (256u * 1024)	/* bytes of records in one write */
 #define ROUND_DONE 68	/* a record: all records before it are older than those behind it */
-#define ATTR_SIZE  PERF_ATTR_SIZE_VER5	/* a reader takes no larger ones than its own */
+#define ATTR_SIZE  PERF_ATTR_SIZE_VER5	/* perf refuses sizes above its own */
 #define ALIGN	   8u
 
 struct section {
@@ -94,7 +94,7 @@ void perf_file_text(struct perf_file *f, const char *text, size_t max)
 	perf_pad(&f->out.text, len);
 }
 
-/* Readers sort by time and need to know how far; without that they keep everything in memory. */
+/* Readers sort by time, and would keep all records in memory without this mark. */
 static int perf_push(struct perf_file *f)
 {
 	size_t begin = perf_file_begin(f, ROUND_DONE, 0);
@@ -207,7 +207,7 @@ static bool perf_add_feature(struct buf *b, enum feature feature, const struct p
 	return true;
 }
 
-/* The table of the features stands right behind the records, and they behind it. */
+/* The table of features follows the records, and the features follow it. */
 static uint64_t perf_add_features(struct buf *b, uint64_t offset, const struct perf_file *f,
 				  const struct walk *w)
 {
@@ -233,7 +233,7 @@ static uint64_t perf_add_features(struct buf *b, uint64_t offset, const struct p
 	return known;
 }
 
-/* The events, each with where its numbers stand; the numbers first. */
+/* The events, each with the position of its numbers, which are written first. */
 static struct section perf_add_attrs(struct buf *b, uint64_t offset, const struct walk *w)
 {
 	const struct walk_event *ev;

@@ -16,10 +16,10 @@ struct perf_file {
 	const char *machine;		/* as uname -m has it, NULL: not known */
 };
 
-/* 0 or an exit code, the line printed; as all that follow. */
+/* 0 or an exit code and its line, as all functions below. */
 int perf_file_open(struct perf_file *f, const char *path);
 
-/* A record is begun, its fields are added, it is ended; out.text is full of whole records then. */
+/* Begin a record, add its fields, end it: then out.text holds whole records. */
 size_t perf_file_begin(struct perf_file *f, uint32_t type, uint16_t misc);
 void perf_file_long(struct perf_file *f, uint64_t value);
 void perf_file_ints(struct perf_file *f, uint32_t first, uint32_t second);

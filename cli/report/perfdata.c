@@ -2,8 +2,8 @@
 /*
  * --perf-data: the samples for `perf report` and other readers of its files.  Names, mappings and
  * threads are written right before the first sample that needs them, so that perf resolves each
- * address as of the time of its sample.  A table of fixed size holds what was written already; an
- * entry that was replaced is written again, which does no harm.
+ * address as of the time of its sample.  A table of fixed size lists the records written so far;
+ * one that has lost its entry is written again, which does no harm.
  */
 #include <linux/perf_event.h>
 #include <stdlib.h>
@@ -38,7 +38,7 @@ struct perf_data {
 
 enum tell { KEY_PAGE = 1, KEY_MAPPING, KEY_NAME };
 
-/* Was this written already?  If not, it is marked as written. */
+/* Was this written already?  Marks it as written. */
 static bool perfdata_known(struct perf_data *d, struct known_key what)
 {
 	uint64_t hash = 0;
@@ -113,9 +113,9 @@ struct range {
 };
 
 /*
- * The addresses around this one that belong to the same image.  The code of a file ends with its
- * segment, that of other images where the next mapping begins.  JIT code (its offsets are
- * addresses) is written page by page.
+ * The addresses around this one that belong to the same image.  Code of a file ends with its
+ * segment, code of other images at the next mapping.  JIT code (its offsets are addresses) is
+ * written page by page.
  */
 static struct range mapping_range(struct perf_data *d, struct walk *w, const struct walk_sample *s,
 				  size_t i, const struct place *place)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * --pprof: profile.proto, gzip'd.  Its messages are varints and bytes with lengths, so they are
- * written here by hand, with the fields' numbers where the fields are put.
+ * written here by hand, with literal field numbers.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,10 +18,10 @@ enum { SAMPLE_TYPE = 1, SAMPLE, MAPPING, LOCATION, FUNCTION, STRING_TABLE, TIME_
 struct pprof {
 	const struct report *r;
 	struct buf *out;		/* not yet compressed */
-	struct buf message, part;	/* of the message in work, and of one in it */
+	struct buf message, part;	/* of the current message, and of one in it */
 	struct pairs strings, mappings, functions, locations;
 	uint32_t nstrings, nmappings, nfunctions, nlocations;
-	uint32_t *columns;		/* of an event by number: its place among the values */
+	uint32_t *columns;		/* by number of an event: its place among the values */
 	size_t nvalues;
 	uint64_t *values;
 };
@@ -52,7 +52,7 @@ static void pb_bytes(struct buf *out, uint32_t field, const struct buf *bytes)
 	out->failed |= bytes->failed;
 }
 
-/* A message is done: it goes into that which has it. */
+/* Ends a message: appends it to the one around it. */
 static void pb_message(struct buf *out, uint32_t field, struct buf *message)
 {
 	pb_bytes(out, field, message);
@@ -72,7 +72,7 @@ static uint32_t pprof_string_add(struct pprof *pp, const char *text)
 	return pp->nstrings++;
 }
 
-/* … of one that stays where it is, so that it is written once. */
+/* … of a string that does not move: it is written once. */
 static uint32_t pprof_string(struct pprof *pp, const char *text)
 {
 	uint32_t *known = pairs_at(&pp->strings, (uintptr_t)text, 0);
@@ -91,9 +91,7 @@ static bool image_has_names(const struct image *image)
 	return image->state == IMAGE_OPEN || image->kernel;
 }
 
-/*
- * Addresses are those of the file's own symbol table: its mapping is written as one from 0 on.
- */
+/* Addresses are the ones in the file's own symbol table, so its mapping is written as one at 0. */
 static uint32_t pprof_mapping(struct pprof *pp, const struct image *image)
 {
 	uint32_t *known, path, id_string = 0;
@@ -232,7 +230,7 @@ static void pprof_event_type(struct pprof *pp, uint32_t field, const struct walk
 	pprof_type(pp, field, event->name, event_is_clock(event) ? "nanoseconds" : "count");
 }
 
-/* The number of samples, and their weight for each event whose period the log has. */
+/* The number of samples, and their weight for each event with a period in the log. */
 static void pprof_types(struct pprof *pp)
 {
 	const struct profile *p = pp->r->profile;

@@ -18,7 +18,7 @@ unsigned int print_columns(const char *text)
 	return n;
 }
 
-/* The text up to `width` columns; how many it had. */
+/* Appends the text up to `width` columns; returns the number of its columns. */
 static unsigned int put_columns(struct buf *out, const char *text, unsigned int width)
 {
 	unsigned int n = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * From a profile to what a user reads or feeds to another tool.
+ * From a profile to text for users and files for other tools.
  *
  * Each format is a writer in a file of its own: it takes a struct report, reads the profile
  * (cli/profile/profile.h), and appends the whole output to a buffer, which the caller writes to the
@@ -12,8 +12,8 @@
  * name), rows.h (sorted lists), pairs.h (numbers for parts of a file), print.h (untrusted names).
  *
  * Rules: names in logs and files are untrusted, so every writer passes them through the quoting of
- * its format or print.h.  A weight is never shown for an event whose period the log lacks.  If
- * samples are missing, the output says so (report_is_partial()).
+ * its format or print.h.  No weight is shown for an event without a period in the log.  If samples
+ * are missing, the output says so (report_is_partial()).
  */
 #ifndef PMCBPF_CLI_REPORT_REPORT_H
 #define PMCBPF_CLI_REPORT_REPORT_H
@@ -55,8 +55,8 @@ int report_count(const struct report *r);
 int report_gmon(const struct report *r, const char *dir, bool wide, bool gnu, struct buf *map);
 
 /*
- * Of each sample, as the log is walked: lines of -m and -a.  `out` is emptied by `push` when it is
- * full; 0 or an exit code.
+ * Writes the lines of -m and -a, sample by sample as the log is walked.  `out` is emptied by `push`
+ * when it is full; 0 or an exit code.
  */
 struct report_lines {
 	struct symbols *symbols;

@@ -7,11 +7,11 @@
 
 struct report_row {
 	const struct symbol *symbol;
-	uint64_t offset;		/* of an address, from the start of its function */
+	uint64_t offset;		/* of a single address, from the start of its function */
 	uint64_t self, total;
 };
 
-/* Those of an event, in order; `apart`: addresses.  -ENOMEM or 0; *rows is the caller's. */
+/* The rows of an event, in order; `apart`: addresses.  -ENOMEM or 0; *rows is the caller's. */
 int rows_of(const struct profile *p, uint32_t event, bool apart, struct report_row **rows,
 	    size_t *n);
 

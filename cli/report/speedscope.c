@@ -33,7 +33,7 @@ static int tally_order(const void *a, const void *b)
 	return (s->stack > t->stack) - (s->stack < t->stack);
 }
 
-/* With the events of one name as one, weighed if the log has the periods of all of them. */
+/* Merges the events of one name, weighed if the log has the periods of all of them. */
 static int speedscope_sort(struct speedscope *s)
 {
 	const struct profile *p = s->r->profile;

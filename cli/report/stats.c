@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How much of a log could be resolved: FreeBSD's statistics, and notes on what was missing. */
+/* How much of a log could be resolved: FreeBSD's statistics, and notes on missing data. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,10 +9,10 @@
 #include "print.h"
 #include "report.h"
 
-#define DUBIOUS_PERCENT 5.0	/* of frames: the chains are unreliable */
+#define DUBIOUS_PERCENT 5.0	/* of frames: with more, chains are unreliable */
 #define IMAGES_TOLD	8u
 
-/* Executed programs: those whose file could be opened are counted as ELF. */
+/* Executed programs; one counts as ELF if its file could be opened. */
 static void execs_count(const struct profile *p, struct walk_stats *s)
 {
 	const struct walk_process *process;
@@ -38,7 +38,7 @@ static void execs_count(const struct profile *p, struct walk_stats *s)
 	}
 }
 
-/* Frames that no mapping explains, a number for each stack: of programs and of the kernel. */
+/* Frames outside all mappings, counted for each stack: of programs and of the kernel. */
 struct dubious {
 	uint32_t *user, *kernel;
 };
@@ -63,8 +63,8 @@ static int dubious_count(const struct profile *p, struct dubious *d)
 /* Addresses of samples that could not be resolved. */
 struct gaps {
 	uint64_t *missed;	/* the samples of each image that have no name */
-	uint64_t kernel;	/* samples of the kernel that no mapping explains */
-	uint64_t user_frames;	/* frames of programs that no mapping explains */
+	uint64_t kernel;	/* samples of the kernel outside all mappings */
+	uint64_t user_frames;	/* frames of programs outside all mappings */
 };
 
 static int samples_count(const struct profile *p, struct walk_stats *s, struct gaps *g)
@@ -127,7 +127,7 @@ static void stats_line(struct buf *out, const char *name, uint64_t n, bool zeros
 		buf_printf(out, " %-40s %llu\n", name, (unsigned long long)n);
 }
 
-/* Images without names that samples are in, those with the most of them first. */
+/* Images that have samples but no names, most samples first. */
 static void stats_images(const struct report *r, uint64_t *missed)
 {
 	const struct image *image, *worst;
@@ -160,7 +160,7 @@ static uint64_t dubious_frames(const struct profile *p)
 	return frames;
 }
 
-/* The log says where the kernel lies, and so was made by a daemon that could read its symbols. */
+/* The log has the kernel's address, so its daemon could read the kernel's symbols. */
 static bool log_maps_kernel(const struct report *r)
 {
 	const struct image *image;

@@ -12,7 +12,7 @@
 #include "pairs.h"
 #include "print.h"
 
-#define VERSION 1	/* of the JSON's shape; more members are no other version */
+#define VERSION 1	/* of the JSON's form; new members do not change it */
 
 struct json_table {
 	const struct report *r;
@@ -21,7 +21,7 @@ struct json_table {
 	struct pairs numbers;			/* frame and symbol → number, and one more */
 	const void **frames, **functions;
 	size_t nframes, nfunctions, frame_room, function_room;
-	uint64_t *wanted;			/* of each process: samples of the event in work */
+	uint64_t *wanted;			/* of each process: samples of the current event */
 };
 
 /* Functions of an event in a process, most samples first. */
@@ -118,7 +118,7 @@ void report_csv(const struct report *r, struct buf *out)
 
 /* --- JSON ------------------------------------------------------------------------------------- */
 
-/* The number of a pointer in an array that it is put into. */
+/* The position of a pointer in an array, which gets it if it is new. */
 static uint32_t table_number(struct json_table *t, const void *what, const void ***array, size_t *n,
 			     size_t *room)
 {

@@ -12,9 +12,9 @@
 #include "print.h"
 #include "rows.h"
 
-#define FUNCTION_MAX 48u	/* columns, on paper without an end */
+#define FUNCTION_MAX 48u	/* columns, if the width has no limit */
 #define IMAGE_MAX    24u
-#define WIDTH_MIN    12u	/* a share, and a bit of a name */
+#define WIDTH_MIN    12u	/* a share, and part of a name */
 
 /* The columns that fit: a narrow terminal has no room for all. */
 struct layout {
@@ -44,7 +44,7 @@ static void layout_begin(struct layout *l, unsigned int width, unsigned int func
 	l->function = function < left ? function : left;
 }
 
-/* As pmcstat -T has them. */
+/* The colours of pmcstat -T. */
 static const char *share_colour(double share)
 {
 	if (share > 10)
@@ -119,7 +119,7 @@ static void report_line(const struct report *r, const struct layout *l,
 
 	out->failed = out->failed || !name;
 	text_share(r, out, percent(line->row.self, samples));
-	if (l->total && line->sum)	/* chains that have several of them count once: not known */
+	if (l->total && line->sum)	/* a chain through several of them counts once: not known */
 		buf_printf(out, "%7s ", "-");
 	else if (l->total)
 		text_share(r, out, percent(line->row.total, samples));
@@ -157,7 +157,7 @@ static void text_head(const struct layout *l, struct buf *out)
 	}
 }
 
-/* A frame outside of all files is one only by its samples: chains that went wrong have many. */
+/* A frame outside all files needs samples of its own: broken chains have many such frames. */
 static bool line_shown(const struct report *r, const struct report_row *row, uint64_t samples)
 {
 	return percent(row->self, samples) >= r->threshold ||
@@ -255,7 +255,7 @@ static void text_rows(const struct report *r, const struct report_row *rows, siz
 	free(lines.list);
 }
 
-/* A line that is cut where the terminal ends. */
+/* A line, cut at the terminal's width. */
 __attribute__((format(printf, 3, 4))) static void text_note(const struct report *r, struct buf *out,
 							    const char *format, ...)
 {

@@ -127,7 +127,7 @@ static int args_form(struct tdump_options *o, enum tdump_form form)
 	return 0;
 }
 
-/* Options whose argument needs parsing. */
+/* Options with an argument that needs parsing. */
 static int args_value(struct tdump_options *o, int code, const char *arg)
 {
 	uint64_t number = 0;

@@ -231,7 +231,7 @@ static int source_open_kernel(struct ring_source *s, bool frozen)
 	return code ? code : rings_open(&s->rings, &s->mem, 0, s->name);
 }
 
-/* Finds trace points: the saved file's own, else those of its program's mappings. */
+/* Finds trace points: in the saved file itself, else through its program's mappings. */
 static int source_explain(struct ring_source *s)
 {
 	int err = saved_open(&s->saved, &s->rings);

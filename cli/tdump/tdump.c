@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* tdump(8): decodes trace rings, those of programs and of the kernel. */
+/* tdump(8): decodes the trace rings of programs and of the kernel. */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -49,8 +49,8 @@ static int tdump_no_memory(void)
 }
 
 /*
- * CTR6 writes two entries that make one line: the first of them to be read looks for the other
- * beside it.  False: this is the other, and its line is already made.
+ * CTR6 writes two entries that make one line: the one that is read first looks for the other beside
+ * it.  False: this is the other one, and the line is complete already.
  */
 static bool entry_join(struct item *item, struct points *points, bool sixth, bool newest)
 {

@@ -2,13 +2,13 @@
 /*
  * tdump(8): prints the entries of trace rings.
  *
- * args.c reads the options; sources.c opens the rings they name, with cli/trace/trace.h: those of a
- * process, a core, a saved file, a machine, the kernel; tdump.c takes one entry after another from
- * the merged trace and filters; text.c, json.c or chrome.c prints it through out.c, save.c writes a
- * file instead.  One thread does all of it.
+ * args.c reads the options; sources.c opens the rings that they name (of a process, a core, a saved
+ * file, a machine, the kernel) through cli/trace/trace.h; tdump.c takes one entry after another
+ * from the merged trace and filters; text.c, json.c or chrome.c prints it through out.c, save.c
+ * writes a file instead.  One thread does all of it.
  *
- * An entry's line may have the time to the next newer one, so it is printed when its neighbour is
- * known.  Functions that return int return 0 or the exit code; a line was printed if it is not 0.
+ * An entry's line may have the time to the next newer entry, so it is printed when its neighbour is
+ * known.  Functions that return int return 0, or an exit code and its line.
  */
 #ifndef PMCBPF_CLI_TDUMP_H
 #define PMCBPF_CLI_TDUMP_H
@@ -75,7 +75,7 @@ struct tdump_line {
 	const struct item *item;
 	const struct point *point;	/* NULL: corrupt */
 	struct points *points;
-	uint64_t delta;		/* to the next newer one */
+	uint64_t delta;		/* time to the next newer entry */
 };
 
 int args_parse(struct tdump *t, int argc, char *argv[], bool *ended);

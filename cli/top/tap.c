@@ -25,7 +25,7 @@ struct tap {
 	pthread_cond_t taken;
 	int fd, ready, stop;
 	int rest;		/* ms between two reads */
-	char *data, *given;	/* the data so far; what tap_take() has returned */
+	char *data, *given;	/* the data so far; the data that tap_take() returned */
 	size_t len, size, given_size;
 	int err;		/* -1: not at the end */
 	bool hold, stopped;

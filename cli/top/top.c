@@ -66,7 +66,7 @@ static int top_check_end(const struct top *t)
 		    t->fed ? "the log ends in the middle of a record" : "the log is empty");
 }
 
-/* Reads what the tap has.  From here on a full tap holds the daemon up, which then logs a gap. */
+/* Reads the tap's data.  From here on a full tap holds the daemon up, which then logs a gap. */
 static int top_take(struct top *t)
 {
 	char *data;

@@ -26,14 +26,14 @@ struct look {
 	unsigned int depth;	/* levels of the call tree, 0: all */
 };
 
-/* Does the event have its own view?  Unless `apart`, only the first PMC of each event has. */
+/* Does the event have its own view?  Unless `apart`, only the first PMC of each event has one. */
 bool view_has(const struct profile *profile, const struct look *look, uint32_t event);
 
 /* Draws a view; `remark` is its second line.  0 or -ENOMEM. */
 int view_draw(const struct profile *profile, const struct look *look, const char *remark,
 	      struct picture *p);
 
-/* --- what views share ------------------------------------------------------------------------- */
+/* --- shared by all views ---------------------------------------------------------------------- */
 
 struct view {
 	const struct profile *profile;
@@ -47,7 +47,7 @@ struct view {
 int view_list(struct view *v, struct picture *p);
 int view_tree(struct view *v, struct picture *p);
 
-/* Is the tally of the event that is looked at? */
+/* Does the tally belong to the event in view? */
 bool view_counts(const struct view *v, const struct tally *tally);
 
 /* The function at a place; its name, or its address if the look wants that. */

@@ -31,7 +31,7 @@ static int elf_read_headers(struct elf *elf)
 	elf->headers = calloc(elf->nheaders + 1, sizeof(*elf->headers));
 	if (!elf->headers)
 		return -ENOMEM;
-	/* Copied, since a file may have headers at unaligned offsets. */
+	/* Copied, because headers in a file may be unaligned. */
 	for (size_t i = 0; i < elf->nheaders; i++)
 		if (!gelf_getphdr(elf->file, (int)i, &elf->headers[i]))
 			return -ENODATA;

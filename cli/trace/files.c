@@ -116,7 +116,7 @@ static int objects_add_core_maps(struct objects *o, const uint64_t *words, size_
 		if (!memchr(name, '\0', (size_t)(end - name)) || map.start >= map.end)
 			return -EBADMSG;
 		map.object = object_named(o, name, 0, 0);
-		/* The note does not say which were shared: objects_regions() compares the magic. */
+		/* The note does not mark shared mappings: objects_regions() compares the magic. */
 		map.shared = true;
 		err = map.object ? objects_add_map(o, &map) : -ENOMEM;
 		name += strlen(name) + 1;

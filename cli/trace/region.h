@@ -16,7 +16,7 @@ const char *region_fault(const struct ktr_region *head, uint64_t size);
  */
 int region_map(int fd, struct ktr_region *head, const uint8_t **map, const char **fault);
 
-/* Offsets in a region whose header was checked: of a ring, of the end of the last one. */
+/* Offsets in a region with a checked header: of a ring, of the end of the last one. */
 static inline uint64_t region_ring(const struct ktr_region *head, uint32_t ring)
 {
 	return head->hdrsize + ring * head->stride;

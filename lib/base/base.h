@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The common room: what libraries, daemons and tools share.  It includes nothing of other rooms
- * but installed headers, and every function may be called by any thread unless its header says
- * otherwise.  Each header stands for itself:
+ * The common room: code that libraries, daemons and tools share.  It includes only installed
+ * headers of other rooms, and any thread may call every function unless its header says otherwise.
+ * Each header is a module:
  *
  * contracts between processes
  *	wire.h		libpmc-compat and pmcbpfd: requests, replies, shared pages
@@ -17,10 +17,10 @@
  *	message.h	messages with descriptors
  *	helper.h	a daemon's helper processes, for one thread
  *	lockfile.h	one daemon for each socket
- *	confine.h	what a daemon gives up
+ *	confine.h	giving up capabilities
  *	sigdefer.h	signals and cancellation during a library call
  *	sockname.h	which socket a client of pmcbpfd uses
- *	export.h	what a library exports
+ *	export.h	the symbols that a library exports
  */
 #ifndef PMCBPF_BASE_H
 #define PMCBPF_BASE_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Text that is appended to, in memory that grows or in memory of the caller's.
+ * Text that grows by appending, in allocated memory or in the caller's.
  *
- * A growing buffer begins as zeroes.  Running out of memory sticks: `failed` is checked when the
- * text is used.  A fixed buffer works as snprintf(3): `len` also counts what has no room.
+ * A growing buffer begins as zeroes.  If memory runs out, `failed` stays set: check it when the
+ * text is used.  A fixed buffer works as snprintf(3): `len` also counts bytes that did not fit.
  */
 #ifndef PMCBPF_BASE_BUF_H
 #define PMCBPF_BASE_BUF_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a library exports: everything else is compiled with -fvisibility=hidden. */
+/* Marks the symbols that a library exports: all others are compiled with -fvisibility=hidden. */
 #ifndef PMCBPF_BASE_EXPORT_H
 #define PMCBPF_BASE_EXPORT_H
 

@@ -16,7 +16,7 @@
 
 #include "helper_impl.h"
 
-#define IDLE	   2u			/* helpers that wait for work when there is none */
+#define IDLE	   2u			/* idle helpers that are kept */
 #define EVENTS	   32
 /* An event's data is its helper, or 0 for the daemon's own; this bit: a process has ended. */
 #define EXIT	   1ull

@@ -28,7 +28,7 @@
 #define HELPER_MAX_ARG	4096u		/* bytes of an argument */
 #define HELPER_MAX_PART 61440u		/* bytes of a part of the answer */
 #define HELPER_MAX_FDS	MESSAGE_MAX_FDS	/* descriptors of either */
-#define HELPER_CLOSERS	8u		/* at most so many close descriptors */
+#define HELPER_CLOSERS	8u		/* limit of helpers that close descriptors */
 
 struct helpers;
 
@@ -37,7 +37,7 @@ struct helpers;
 struct helper_call {
 	const void *arg;
 	size_t len;
-	int *fds;			/* the helper closes what the job leaves open */
+	int *fds;			/* the helper closes those that the job leaves open */
 	unsigned int nfds;
 	int socket;			/* of the daemon; helper_emit()'s */
 };
@@ -53,7 +53,7 @@ int helper_emit(const struct helper_call *call, const void *data, size_t len, co
 
 /*
  * To be called before any thread, socket or map exists.  At most `max` helpers live at a time.
- * `name` is what ps(1) shows.
+ * ps(1) shows them as `name`.
  */
 int helpers_new(struct helpers **out, const char *name, helper_job *const *jobs,
 		unsigned int njobs, unsigned int max);
@@ -78,14 +78,13 @@ struct helper_task {
 	/* The helper is free or gone: the call no longer counts against its user's limit. */
 	void (*over)(struct helper_task *t);
 	struct helper *helper;		/* NULL: the call is over */
-	int result;			/* of a call that is over before it was read */
+	int result;			/* for a call that is over before it was read */
 };
 
 /*
- * Begins a call, which has `ms` to be done; descriptors are copied.  The task stays where it is
- * until helper_read() has returned its end, or helper_leave() or helper_cancel() has been called,
- * and until over() has been.
- * -EAGAIN: `max` helpers are at work; -EIO: there can be none.
+ * Begins a call with a deadline in `ms`; descriptors are copied.  The task stays where it is until
+ * helper_read() has returned its end, or helper_leave() or helper_cancel() has been called, and
+ * until over() has been.  -EAGAIN: `max` helpers are at work; -EIO: no helper can be made.
  */
 int helper_start(struct helpers *h, struct helper_task *t, unsigned int job, const void *arg,
 		 size_t len, const int *fds, unsigned int nfds, unsigned int ms);
@@ -102,7 +101,7 @@ struct helper_part {
 	unsigned int nfds;
 };
 enum helper_state helper_read(struct helpers *h, struct helper_task *t, struct helper_part *part);
-/* Blocks until helper_read() would not return HELPER_LATER; for callers without an event loop. */
+/* Blocks until helper_read() has something to return; for callers without an event loop. */
 void helper_wait(struct helpers *h, const struct helper_task *t);
 
 /* The caller needs no more of the answer; the helper may use its time to finish. */

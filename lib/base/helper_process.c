@@ -115,7 +115,7 @@ _Noreturn void helper_process_serve(int socket, const char *name, helper_job *co
 
 		if (pid == 0) {
 			close(socket);
-			/* One that hangs when the daemon dies is killed by the spawner's end. */
+			/* If a helper hangs when the daemon dies, the spawner's end kills it. */
 			prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 			/* It may have ended before. */
 			if (getppid() != spawner)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Sets of trace classes as text.  Of lib/, the daemon and the tools build this in as well. */
+/* Sets of trace classes as text.  Compiled into libktr, the daemon and the tools. */
 #ifndef PMCBPF_KTRMASK_H
 #define PMCBPF_KTRMASK_H
 
@@ -13,7 +13,7 @@
  */
 int ktrmask_parse(const char *text, uint32_t *mask, char *bad, size_t size);
 
-/* As ktrmask_parse() takes it: names, "none", "all", or "~…" where that is shorter. */
+/* Text for ktrmask_parse(): names, "none", "all", or "~…" if that is shorter. */
 #define KTRMASK_TEXT 256	/* bytes that every mask fits in */
 void ktrmask_text(uint32_t mask, char *buf, size_t size);
 

@@ -46,10 +46,7 @@ static long lockfile_now(void)
 	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/*
- * Has SIGKILL been sent to it, or has it ended?  The kernel leaves that signal among those of the
- * process until nothing is left of it.
- */
+/* Has it been sent SIGKILL, or has it ended?  The signal is pending until the process is gone. */
 static bool holder_is_ending(pid_t pid)
 {
 	unsigned long long pending = 0;

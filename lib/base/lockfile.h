@@ -2,10 +2,9 @@
 /*
  * The lock of a daemon: only one daemon runs for each socket.
  *
- * The lock is a file of its own, beside the socket, which only the daemon's user can open; a lock
- * on a folder or on a file that others can open is theirs to take as well.  It is a lock of
- * fcntl(2): the kernel knows which process holds it, children do not inherit it, and it ends with
- * the process.
+ * The lock is a file of its own, beside the socket, which only the daemon's user can open; other
+ * users could lock a folder or file that they can open.  It is a lock of fcntl(2): the kernel knows
+ * which process holds it, children do not inherit it, and it ends with the process.
  */
 #ifndef PMCBPF_LOCKFILE_H
 #define PMCBPF_LOCKFILE_H

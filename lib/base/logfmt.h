@@ -2,7 +2,7 @@
 /*
  * The records of a log, written down once.  Each record is a row of logfmt_records[]: its name, its
  * length in both formats, and its fields.  A field has a kind, a place in either format, a member
- * of struct pmclog_ev and a key.  All that knows a record's layout follows the table:
+ * of struct pmclog_ev and a key.  All code that depends on a record's layout follows the table:
  *
  *   the reader	   lib/pmclog/pmclog.c		bytes to struct pmclog_ev
  *   the writer	   loader/log/logrec.c		struct pmclog_ev to bytes
@@ -49,7 +49,7 @@ enum logfmt {
 #define LOGFMT_NOTE_NAME 0x00554e47u	/* "GNU" */
 #define LOGFMT_NOTE_TYPE 3u		/* NT_GNU_BUILD_ID */
 
-/* Behind the path of a PROCEXEC of today's format: the same, "PMC", of pl_entryaddr's 8 bytes. */
+/* Behind the path of a PROCEXEC of today's format: such a note, "PMC", with pl_entryaddr. */
 #define LOGFMT_ENTRY_NAME 0x00434d50u	/* "PMC" */
 #define LOGFMT_ENTRY_TYPE 1u
 
@@ -59,7 +59,7 @@ enum logfmt_kind {
 	LOGFMT_HEX,			/* a PMC, flags, … */
 	LOGFMT_PID,			/* a process */
 	LOGFMT_TID,			/* a thread */
-	LOGFMT_BORN,			/* a process or thread whose first record this is */
+	LOGFMT_BORN,			/* a process or thread, in its first record */
 	LOGFMT_MODE,			/* 0: the kernel's code, else the program's */
 	LOGFMT_CPUTYPE,			/* enum pmc_cputype */
 	LOGFMT_COUNT,
@@ -93,7 +93,7 @@ struct logfmt_record {
 	struct logfmt_field field[LOGFMT_FIELDS];
 };
 
-/* By enum pmclog_type; MAPPINGCHANGE, whose number is far off, is the first. */
+/* Indexed by enum pmclog_type; element 0 is MAPPINGCHANGE, which has a number far higher. */
 extern const struct logfmt_record logfmt_records[LOGFMT_TYPES + 1];
 
 /* The record of a type that has a name; NULL: there is none. */

@@ -88,7 +88,7 @@ int message_carries(int socket, bool creds)
 	return msg.msg_flags & MSG_CTRUNC ? 1 : 0;
 }
 
-/* With credentials every message has something to carry, also an empty one; the end has nothing. */
+/* With credentials even an empty message has control data; the end of the stream has none. */
 bool message_unread(int socket)
 {
 	int on = 1;

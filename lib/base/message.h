@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define MESSAGE_MAX_FDS 253u		/* of one message; the kernel's limit */
+#define MESSAGE_MAX_FDS 253u		/* the kernel's limit for a message */
 
 /* A head and the data behind it; flags as of sendmsg(2). 0 or -errno. */
 int message_send(int socket, const void *head, size_t head_len, const void *data, size_t len,

@@ -12,7 +12,7 @@ static int nearest_fold(char c)
 	return strchr(" _-.", c) ? '-' : tolower((unsigned char)c);
 }
 
-/* How far a name may be: a letter in three, at most three. */
+/* The largest distance of a near name: one letter in three, at most three. */
 static size_t nearest_limit(size_t len)
 {
 	return len < 3 ? 1 : len < 9 ? (len + 1) / 3 : 3;
@@ -23,7 +23,7 @@ static size_t nearer(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-/* The rows of the usual table: the last two, and the one that is made. */
+/* Three rows of the usual table: the last two, and the current one. */
 static size_t nearest_distance(const char *a, size_t alen, const char *b, size_t blen)
 {
 	size_t rows[3][NEAREST_MAX + 1], *before = rows[0], *last = rows[1], *now = rows[2];

@@ -14,7 +14,7 @@
 struct nearest {
 	const char *word;
 	char name[NEAREST_MAX];		/* the best so far */
-	size_t distance;		/* its; more than the limit at first */
+	size_t distance;		/* its distance; above the limit at first */
 	char hint[NEAREST_MAX + 32];
 };
 

@@ -27,8 +27,9 @@ static bool signal_has_handler(int sig)
 }
 
 /*
- * All signals but those of faults.  SIGIO is deferred only if the program handles it: the daemon
- * sends it to processes that handle or block it, and cannot see that the library blocks it.
+ * All signals except those that faults raise.  SIGIO is deferred only if the program handles it:
+ * the daemon sends it to processes that handle or block it, and cannot see that the library blocks
+ * it.
  */
 static void sigdefer_set(sigset_t *set)
 {

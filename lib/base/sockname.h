@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which socket pmc_init() connects to. */
+/* The socket to which pmc_init() connects. */
 #ifndef PMCBPF_BASE_SOCKNAME_H
 #define PMCBPF_BASE_SOCKNAME_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which bytes of a name or a path are text; for writers of JSON. */
+/* Recognises the bytes of a name or path that are text; for writers of JSON. */
 #ifndef PMCBPF_UTF8_H
 #define PMCBPF_UTF8_H
 

@@ -5,7 +5,7 @@
  *
  * A connection starts with WIRE_OP_HELLO; every request is answered by exactly one reply that
  * repeats its op and seq.  A reply is {wire_hdr, payload, reason}: `len` counts the payload,
- * `reason_len` the text (no NUL) that says why `error` is not 0.  All numbers are native: both
+ * `reason_len` the text (no NUL) of the reason if `error` is not 0.  All numbers are native: both
  * ends run on one machine.  Structs have no padding and grow only with WIRE_VERSION.
  */
 #ifndef PMCBPF_WIRE_H
@@ -13,7 +13,7 @@
 
 #include <stdint.h>
 
-/* Where pmcbpfd listens by default. */
+/* The default socket of pmcbpfd. */
 #define WIRE_SOCKET	 PMCBPF_RUNDIR "/pmcbpf/pmc.sock"
 
 #define WIRE_MAGIC	 0x57434d50u	/* "PMCW" */
@@ -153,7 +153,7 @@ struct wire_dynevent {
 	uint32_t code;
 	uint32_t flags;		/* MSR: enum wire_msr; else 0 */
 };
-/* Which driver reads a register in each scope; neither: it cannot be counted there. */
+/* The driver that reads a register in each scope; neither: it cannot be counted there. */
 enum wire_msr {
 	WIRE_MSR_SYSTEM_MODULE = 1,
 	WIRE_MSR_SYSTEM_PERF = 2,
@@ -224,7 +224,7 @@ struct wire_id_req {		/* PMCRELEASE, PMCSTART, PMCSTOP */
 	uint32_t reserved;
 };
 /*
- * START: when the page says WIRE_HOW_EVENTS, `nfds` descriptors: perf events of the caller's own
+ * START: if the page has WIRE_HOW_EVENTS, `nfds` descriptors: perf events of the caller's own
  * threads, or with system scope the counter of the CPU; read(2) gives 8 bytes.
  */
 struct wire_start_rep {
@@ -238,14 +238,14 @@ struct wire_start_rep {
  */
 struct wire_getmsr_req {
 	uint32_t pmcid;
-	uint32_t missing;	/* 0: found; else why not: EAGAIN, EBUSY or ENOSYS */
+	uint32_t missing;	/* 0: found; else the reason: EAGAIN, EBUSY or ENOSYS */
 };
 
 /*
- * ATTACH, DETACH: a pidfd comes along unless pid is 0 (the caller), negative, or gone.  With ATTACH
- * a second descriptor proves that the caller may debug the process: its /proc/PID/mem, opened for
- * reading, or its /proc/PID/maps where CAP_SYS_PTRACE opens that file only.  Callers with
- * CAP_PERFMON or CAP_SYS_ADMIN need none.
+ * ATTACH, DETACH: the request carries a pidfd unless pid is 0 (the caller), negative, or gone.
+ * With ATTACH a second descriptor proves that the caller may debug the process: its /proc/PID/mem,
+ * opened for reading, or its /proc/PID/maps where CAP_SYS_PTRACE opens that file only.  Callers
+ * with CAP_PERFMON or CAP_SYS_ADMIN need none.
  *
  * ATTACHEXEC is the same as ATTACH, for a process that is counted from its next exec on.
  */
@@ -263,7 +263,7 @@ struct wire_rw_rep {
 	uint64_t value;		/* the old value when asked for, else 0 */
 };
 
-struct wire_configurelog_req {	/* the descriptor comes along when logfd is not negative */
+struct wire_configurelog_req {	/* the request carries the descriptor if logfd is not negative */
 	int32_t logfd;
 	uint32_t flags;
 };
@@ -387,7 +387,7 @@ struct wire_alive {
 	uint32_t futex;
 };
 
-/* How pmc_read() gets the value of a PMC. */
+/* The way in which pmc_read() gets the value of a PMC. */
 enum wire_how {
 	WIRE_HOW_ASK = 0,	/* only the daemon knows */
 	WIRE_HOW_VALUE = 1,	/* `base` is the count: not running */
@@ -434,7 +434,7 @@ struct wire_page {
 	struct wire_page_pmc pmc[WIRE_PAGE_PMCS];
 };
 
-/* One element per CPU, written by the kernel side at every slice's end. */
+/* One element per CPU, which the BPF programs write at every slice's end. */
 struct wire_counts {
 	uint64_t open;		/* bit pos: a slice of that PMC is open on this CPU */
 	uint64_t count[WIRE_PAGE_PMCS];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Second names of events: FreeBSD's machine-independent ones, and those of single classes. */
+/* Second names of events: FreeBSD's machine-independent names, and names in single classes. */
 #ifndef PMCBPF_EVENT_ALIAS_H
 #define PMCBPF_EVENT_ALIAS_H
 

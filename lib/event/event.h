@@ -13,7 +13,7 @@
  *	pmu.c, pfm.c	the two sources of names: the kernel's sysfs, and libpfm4
  *	intern.c	gives a hardware event's name the number that struct pmc_info needs
  *
- * The caller describes the machine with struct machine, and is asked for nothing else.  Any thread
+ * The caller describes the machine with struct machine, and has no other part in it.  Any thread
  * may call; only intern.c and pfm.c have state, each behind its own lock.
  *
  * "ic-misses,usr" on an Intel machine becomes "frontend_retired.l1i_miss,usr" (alias), an event and

@@ -51,7 +51,7 @@ bool evspec_machine_has(const struct evspec_machine *m, uint32_t class)
 	return false;
 }
 
-/* The fixed counters' class stays a valid prefix where their PMU is one with the general ones. */
+/* The class of fixed counters stays a valid prefix if one PMU has fixed and general counters. */
 static bool class_prefix_valid(const struct evspec_machine *m, uint32_t class)
 {
 	return evspec_machine_has(m, class) ||
@@ -101,7 +101,7 @@ static int pairs_split(char *text, struct evspec_pair *pairs, unsigned int *coun
 	return 0;
 }
 
-/* PMU/terms/ : returns what follows the second slash. */
+/* PMU/terms/ : returns the text after the second slash. */
 static int raw_split(struct evspec *spec, char *slash, char **rest, struct reason *why)
 {
 	char *end = strchr(slash + 1, '/');

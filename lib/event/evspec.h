@@ -21,7 +21,7 @@
 #define EVSPEC_MAX	 512u	/* bytes of a specifier */
 #define EVSPEC_MAX_PAIRS 32u
 
-/* Which column of the alias table applies. */
+/* A column of the alias table. */
 enum evspec_family {
 	EVSPEC_NO_PMU,		/* no hardware counters: GENERIC */
 	EVSPEC_INTEL,

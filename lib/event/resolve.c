@@ -19,12 +19,12 @@
 #include "suggest.h"
 
 /*
- * How the classes of a kind understand an event's name.  -ENOENT: unknown here, try the next class.
+ * Looks up an event's name in the classes of one kind.  -ENOENT: unknown here, try the next class.
  */
 typedef int class_fn(const struct machine *m, const char *root, const struct wire_classinfo *class,
 		     const struct evspec *spec, struct wire_allocate_req *req, struct reason *why);
 
-/* usr and os; the daemon decides whether the event can tell them apart. */
+/* usr and os; the daemon decides whether the event distinguishes them. */
 static int soft_qualifier(const struct evspec_pair *qual, struct wire_allocate_req *req,
 			  struct reason *why)
 {

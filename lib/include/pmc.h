@@ -55,7 +55,7 @@ struct pmc_gate {
 	enum pmc_gate_state pg_state;
 };
 
-/* State of the kernel's trace rings: pmc_ktr_info().  Classes are those of <sys/ktr_class.h>. */
+/* State of the kernel's trace rings: pmc_ktr_info().  <sys/ktr_class.h> has the classes. */
 struct pmc_ktr {
 	uint32_t pk_compile;		/* classes that are loaded */
 	uint32_t pk_missing;		/* … that this kernel has no events of */

@@ -197,10 +197,10 @@ void *pmclog_open(int fd);
  * that interrupts the read is no error.
  */
 #if defined(PMC_API) && PMC_API < 8
-/* As in FreeBSD 6 and 7: samples are PCSAMPLE, without mappings and threads. */
+/* FreeBSD 6 and 7: samples are PCSAMPLE, without mappings and threads. */
 int pmclog_read(void *cookie, struct pmclog_ev *ev) __asm__("pmclog_read7");
 #elif defined(PMC_API) && (PMC_API == 12 || PMC_API == 13)
-/* As in FreeBSD 12 and 13: pl_ts.tv_sec is the log's clock, as pl_tsc is. */
+/* FreeBSD 12 and 13: pl_ts.tv_sec is the log's clock, as pl_tsc is. */
 int pmclog_read(void *cookie, struct pmclog_ev *ev) __asm__("pmclog_read12");
 #else
 int pmclog_read(void *cookie, struct pmclog_ev *ev);

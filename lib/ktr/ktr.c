@@ -165,7 +165,7 @@ static void ktr_say_why(int error)
 			": KTR_FILE=path does without" : "");
 }
 
-/* Before other constructors that have a priority, those of the same static program. */
+/* Runs before the other constructors with a priority in a static program. */
 __attribute__((constructor(101))) static void start(void)
 {
 	struct ktr_wishes *wishes = &ktr_lib.wishes;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The room of libktr: what its files share, assembly included.
+ * The room of libktr: declarations that its files share, assembly included.
  *
  * A program traces before the library is initialized, in signal handlers, in children of fork(2)
  * and while it exits.  So nothing here takes locks, allocates memory or uses streams, and errno is

@@ -78,7 +78,7 @@ static uint64_t nanoseconds(clockid_t clock, uint32_t ours)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* Of a few tries, the stamp that took the least time between two readings of the clock. */
+/* Takes the best of a few stamps: the one with the least time between two clock readings. */
 void ktr_stamp_take(uint32_t clock, struct ktr_stamp *stamp)
 {
 	uint64_t least = UINT64_MAX;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Options of ktr(4): those that the program was compiled with, then those of the environment.  A
+ * Options of ktr(4): first the program's own, from its compilation, then the environment's.  A
  * set-id program ignores the environment.
  */
 #include <errno.h>

@@ -33,7 +33,7 @@ static void cpu_facts_find(struct cpu_facts *facts, char vendor[13])
 	__cpuid(1, facts->id, ebx, ecx, facts->features);
 }
 #else
-/* The virtual counter is what rdtsc() reads. */
+/* rdtsc() reads the virtual counter. */
 static void cpu_facts_find(struct cpu_facts *facts, char vendor[13])
 {
 	facts->machine = "arm64";

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * libpctr: pctr(4) where the kernel takes no character devices from programs.  /dev/pctr is a plain
- * file there, and this ioctl(2), linked or preloaded, takes the device's requests to pctrd, on the
+ * libpctr: pctr(4) for kernels without character devices in user space.  /dev/pctr is a plain file
+ * there, and this ioctl(2), linked or preloaded, takes the device's requests to pctrd, on the
  * socket beside that file; all others go to the kernel unchanged.  There is no state between calls:
  * threads, children and signal handlers share nothing.
  */

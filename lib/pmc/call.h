@@ -10,7 +10,7 @@
 #include "lib/base/export.h"
 #include "lib/base/reason.h"
 
-/* For a call that takes no lock.  Returns this thread's reason, emptied. */
+/* For a call that takes no lock.  Empties and returns this thread's reason. */
 struct reason *call_begin(void);
 /* Turns 0 or -errno into 0 or -1 with errno, which pmc_errstr() remembers. */
 int call_end(int err);

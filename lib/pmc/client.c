@@ -91,7 +91,7 @@ static bool client_again(void)
 	return errno == EAGAIN || errno == EINTR;
 }
 
-/* Waits on the socket end now and then: client_again(). */
+/* Waits on the socket time out, for client_again(). */
 static void client_set_patience(int fd)
 {
 	const struct timeval patience = { .tv_usec = CLIENT_PATIENCE };
@@ -439,8 +439,9 @@ int client_open(struct lib *l, struct reason *why)
 }
 
 /*
- * The daemon sends SIGIO and SIGBUS to programs that take them; under an emulator it has to be sent
- * which these are.  A daemon of an earlier release does not know the request: that is no failure.
+ * The daemon sends SIGIO and SIGBUS to programs that take them.  Under an emulator it cannot see
+ * which signals these are, so the library reports them.  A daemon of an earlier release does not
+ * know the request; this is not an error.
  */
 static int client_report_signals(struct lib *l, struct reason *why)
 {

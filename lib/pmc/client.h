@@ -30,7 +30,7 @@ int client_open(struct lib *l, struct reason *why);
 
 /* -ENOSYS: the daemon has gone; -EPROTO: a malformed reply; else the daemon's own answer. */
 int client_exchange(struct lib *l, struct exchange *x, struct reason *why);
-/* A request whose reply carries nothing; fd goes along, -1: none. */
+/* A request with an empty reply; fd goes along, -1: none. */
 int client_request(struct lib *l, uint16_t op, const void *request, size_t len, int fd,
 		   struct reason *why);
 

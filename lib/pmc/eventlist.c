@@ -114,7 +114,7 @@ PMC_API_PUBLIC int pmc_event_names_of_class(enum pmc_class class_, const char **
 
 enum style { STYLE_NAME, STYLE_DESC, STYLE_LONG, STYLE_FULL };
 
-/* How one event is printed; `terms` is NULL if libpfm4 describes it. */
+/* The form in which events are printed, and the number of events so far. */
 struct printer {
 	enum style style;
 	const char *substr;	/* NULL: all */
@@ -122,6 +122,7 @@ struct printer {
 	unsigned int count;
 };
 
+/* Prints an event; `terms` is NULL if libpfm4 describes it. */
 static void printer_event(struct printer *p, const char *name, const char *desc, const char *more,
 			  const char *terms)
 {

@@ -11,7 +11,7 @@ _Static_assert(sizeof(struct pmc_kgmon_hit) == sizeof(struct wire_kgmon_hit), "a
 _Static_assert((int)PMC_KGMON_CLOCK == (int)WIRE_KGMON_CLOCK &&
 	       (int)PMC_KGMON_PMCS == (int)WIRE_KGMON_PMCS, "sources");
 
-/* The reply's descriptor, if a dump is asked for, is *fd. */
+/* *fd is the reply's descriptor, for a dump. */
 static int kgmon_request(uint32_t what, struct wire_kgmon *rep, int *fd, struct reason *why)
 {
 	const struct wire_kgmon_req req = { .what = what };

@@ -30,7 +30,7 @@ enum lib_state {
 
 /*
  * `io` protects the connection, the members behind it, and is held for a round trip.  `table`
- * serializes changes of `reads`, whose readers take no lock.  `init` serializes pmc_init(), which
+ * serializes changes of `reads`; its readers take no lock.  `init` serializes pmc_init(), which
  * alone writes the members behind it.  The locks are taken in the order init, io, table, and only
  * between sigdefer_begin() and sigdefer_end().
  */
@@ -42,7 +42,7 @@ struct lib {
 	pid_t pid;			/* the process that made the connection */
 	uint8_t *buffer;		/* WIRE_MAX_REPLY bytes */
 	unsigned int connections;	/* made so far by pmc_init(), not after a fork */
-	bool emulated;			/* as sigdefer_emulated() was: the daemon is sent … */
+	bool emulated;			/* result of sigdefer_emulated(): the daemon gets … */
 	uint32_t signals;		/* … the program's signals; the last sent, ~0: none yet */
 	int log_fd;			/* the program's log, its own descriptor; -1: none */
 	ino_t log_ino;

@@ -264,7 +264,7 @@ static int rw_request(pmc_id_t pmcid, uint32_t flags, pmc_value_t value, pmc_val
 	return 0;
 }
 
-/* Without a lock, and with no signal held back: a register's instruction may raise one. */
+/* Takes no lock and defers no signal: a register's instruction may raise one. */
 static int read_table_value(struct lib *l, pmc_id_t pmcid, pmc_value_t *value, struct reason *why)
 {
 	bool alone = __libc_single_threaded, moved;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The room of libpmc-compat's functions: those of <pmc.h>, each a request to the daemon.
+ * The room of libpmc-compat's functions (<pmc.h>), each a request to the daemon.
  *
  * A public function lives in the file of its subject (pmc.c, query.c, log.c, ...).  It begins with
  * call_enter() and ends with call_leave(), which defer signals and keep the reason of a failure

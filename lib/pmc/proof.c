@@ -9,10 +9,7 @@
 
 #include "proof.h"
 
-/*
- * The number that the process has in this /proc, which may be that of another pid namespace than
- * the caller's.
- */
+/* The number of the process in this /proc, which may be of another pid namespace. */
 static pid_t proof_number(int pidfd)
 {
 	char path[64], text[1024];
@@ -42,7 +39,7 @@ int proof_open(int pidfd, char *path, size_t size)
 		return pid;
 	snprintf(path, size, "/proc/%d/mem", pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	/* That one is its user's only; for CAP_SYS_PTRACE there is one of everybody's. */
+	/* Only the process's user may open mem; CAP_SYS_PTRACE alone is enough for maps. */
 	if (fd < 0 && errno == EACCES) {
 		char maps[32];
 

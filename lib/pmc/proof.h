@@ -7,8 +7,8 @@
 #include <sys/types.h>
 
 /*
- * Opens a file of the process behind the pidfd that the kernel opens for its debuggers only; -errno
- * when it does not.  `path` gets the name of the file.
+ * Opens a file of the process behind the pidfd, one that only its debuggers may open.  -errno: the
+ * kernel refuses.  `path` gets the name of the file.
  */
 int proof_open(int pidfd, char *path, size_t size);
 

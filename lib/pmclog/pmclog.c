@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * pmclog(3): reads the records of a log one by one.  Files are mapped, a window at a time, so that
- * memory stays flat; other descriptors are read into a buffer; fed bytes are used in place.  Always
- * source_more() provides contiguous bytes, and the decoder never reads beyond them.
+ * memory stays flat; other descriptors are read into a buffer; fed bytes are used in place.
+ * source_more() always provides contiguous bytes, and the decoder never reads beyond them.
  */
 #include <errno.h>
 #include <stdarg.h>

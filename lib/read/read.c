@@ -13,9 +13,9 @@
 #include "read.h"
 #include "trap.h"
 
-#define READ_TRIES 1000		/* a writer that takes longer than this is asked instead */
+#define READ_TRIES 1000		/* then the daemon, which is still writing, is asked */
 
-/* Once and whole; the atomic built-in makes an address of its own each time. */
+/* One whole load; the atomic built-in would compute the address anew each time. */
 #define load(p)		(*(const volatile __typeof__(*(p)) *)(p))
 #define load_acquire(p) __atomic_load_n((p), __ATOMIC_ACQUIRE)
 
@@ -84,7 +84,7 @@ QUICK enum page_state event_page(const struct perf_event_mmap_page *page, read_c
 	return index ? PAGE_COUNTING : PAGE_SAVED;
 }
 
-/* A page has its thread's own count only; the kernel adds those of threads created later. */
+/* A page has the count of its own thread only; read(2) includes threads created later. */
 static bool is_own(const struct read_slot *slot)
 {
 	return slot->tid && __libc_single_threaded && slot->tid == read_thread();
@@ -137,7 +137,7 @@ QUICK bool events_pages(const struct read_slot *slot, read_counter_fn *counter, 
 }
 
 /*
- * Reads the event, and never a file that has taken its number: that one's bytes are the program's.
+ * Reads the event, never a file that has taken its number: a read would take the program's bytes.
  * Not read(2): the C library would let the thread be cancelled there.
  */
 static ssize_t event_read(const struct read_event *e, uint64_t *data, size_t size)
@@ -439,7 +439,7 @@ static int event_register(const struct read_table *t, const struct perf_event_mm
 	uint64_t unused;
 	uint32_t now = 0;
 
-	/* Where it cannot be tried, the page is believed. */
+	/* If the instruction cannot be tried, the page is believed. */
 	if (!counter)
 		counter = trap_ready() ? trap_counter : register_untried;
 	/* It must be the same before and after it was read. */

@@ -11,7 +11,7 @@
  * is versioned (read_share.h), a page's entry is guarded by a sequence number, and a reader that
  * finds it changed tries again.  An answer belongs to one state of the PMC, or the daemon is asked.
  *
- * Never is a count taken that may be stale or another's: a dead daemon's page is recognised by its
+ * A count that may be stale or another's is never used: a dead daemon's page is recognised by its
  * robust futex, a closed descriptor by its identity (ownfd.h), an event that lost its counter by
  * read(2) every READ_CHECK_NS, a forbidden counter instruction by its trap (trap.h).
  */
@@ -26,7 +26,7 @@
 /* False when the daemon is gone, or was never there. */
 bool read_alive(const struct read_table *t);
 
-/* How long the loss of a counter may go unnoticed on a CPU that the thread has left. */
+/* The time for which a lost counter may go unnoticed on a CPU that the thread has left. */
 #define READ_CHECK_NS 10000000u
 
 enum { READ_DONE = 0, READ_ASK = 1 };

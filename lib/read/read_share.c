@@ -4,7 +4,7 @@
 
 #include "read_share.h"
 
-/* From a signal handler as well, so not by malloc(3). */
+/* A signal handler may call this, so it does not use malloc(3). */
 static struct read_version *version_new(struct read_shared *s)
 {
 	struct read_version *v = s->spare;

@@ -20,7 +20,7 @@
 struct read_version {
 	struct read_table table;
 	unsigned int readers;
-	struct read_version *older, *newer;	/* those with something to let go of, in order */
+	struct read_version *older, *newer;	/* versions to be released, in order */
 };
 
 struct read_shared {
@@ -49,7 +49,7 @@ static inline struct read_version *read_share_enter(struct read_shared *s, bool 
 		__atomic_signal_fence(__ATOMIC_SEQ_CST);
 		if (__builtin_expect(__atomic_load_n(&s->current, __ATOMIC_SEQ_CST) == v, 1))
 			return v;
-		/* For this count its writer may have kept it. */
+		/* Because of this count its writer may have kept it. */
 		__atomic_sub_fetch(&v->readers, 1, __ATOMIC_SEQ_CST);
 		*moved = true;
 	}

@@ -219,7 +219,7 @@ int read_table_events(struct read_table *t, uint32_t pmcid, uint32_t generation,
 
 		/* A reading that finds none asks the daemon. */
 		block->events[i].own = ownfd_identify(fd);
-		/* Without a page there is still read(2). */
+		/* read(2) works without a page. */
 		if (tid && fd >= 0 && page_map(fd, page_size(), &page) == 0)
 			block->events[i].page = page;
 	}

@@ -48,9 +48,9 @@ struct read_slot {
 };
 
 /*
- * The pages of a connection.  Zero-filled is a valid, empty table.  Changes (read_table_*) let go
- * of nothing that they replace: read_table_drop() does, once no reader has the table as it was
- * (readshare.h).
+ * The pages of a connection.  Zero-filled is a valid, empty table.  Changes (read_table_*) release
+ * nothing that they replace: read_table_drop() does, once no reader has the old table
+ * (read_share.h).
  */
 struct read_table {
 	const struct wire_alive *alive;

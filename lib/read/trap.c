@@ -12,11 +12,11 @@
 extern const char __start_pmc_counter[] __attribute__((visibility("hidden")));
 extern const char __stop_pmc_counter[] __attribute__((visibility("hidden")));
 
-/* The process's, as its signals' dispositions are. */
+/* One for the process, as are dispositions of signals. */
 static struct {
 	struct sigaction program;	/* the program's disposition */
 	bool installed;
-	uint64_t rest;			/* until then no other is tried */
+	uint64_t rest;			/* until then no instruction is tried */
 	uint64_t unsafe;		/* until then the signal might not reach the handler */
 } trap;
 volatile unsigned int trap_count;

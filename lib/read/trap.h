@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Counter instructions that may trap.  Where the administrator takes user access away, the next one
- * raises a signal, and the event's page says so only after the thread's next switch (arm64) or
- * never (x86).  A handler goes on after our instruction and leaves every other signal to the
- * program.
+ * Counter instructions that may trap.  Once the administrator withdraws user access, the next
+ * instruction raises a signal; the event's page shows it only after the thread's next switch
+ * (arm64) or never (x86).  A handler resumes after our instruction and leaves every other signal to
+ * the program.
  */
 #ifndef PMCBPF_TRAP_H
 #define PMCBPF_TRAP_H
@@ -13,7 +13,7 @@
 
 #include "counter.h"
 
-/* How long the instructions rest after one has trapped. */
+/* The time without instructions after one has trapped. */
 #define TRAP_REST_NS 1000000000u
 
 /*
@@ -27,12 +27,12 @@ bool trap_ready(void);
 /* Has one trapped in the last moments? */
 bool trap_lately(void);
 
-/* Where the handler looks for our instructions: functions with trap_inline() belong there. */
+/* The section that the handler searches: functions with trap_inline() belong there. */
 #define TRAP_SECTION __attribute__((noinline, section("pmc_counter")))
 
 extern volatile unsigned int trap_count;	/* the handler's */
 
-/* Remembers when. */
+/* Records the time of a trap. */
 void trap_noticed(void);
 
 /* After trap_ready() only.  False also when the instruction trapped. */

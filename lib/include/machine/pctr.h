@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * pctr(4): OpenBSD's counters of a CPU.  /dev/pctr is served by pctrd(8); where the kernel has no
- * character devices in user space, programs link libpctr (pkg-config pctr), whose ioctl(2) knows
- * the requests below and passes on every other.
+ * character devices in user space, programs link libpctr (pkg-config pctr): its ioctl(2) handles
+ * the requests below and passes on all others.
  */
 #ifndef PMCBPF_MACHINE_PCTR_H
 #define PMCBPF_MACHINE_PCTR_H

@@ -2,8 +2,8 @@
 /*
  * Trace points after BSD/OS's ktr(4), for C, C++ and assembly.  A point that is on costs little
  * more than reading the clock, one that is off costs the test of a variable, one that is not
- * compiled in costs nothing.  Link with -lktr.  ktr(4) lists what may be defined before this file
- * is included, or with -D; the macros are in ktr(9).
+ * compiled in costs nothing.  Link with -lktr.  ktr(4) lists the options to define before this file
+ * is included, or with -D; ktr(9) the macros.
  */
 #ifndef _SYS_KTR_H_
 #define _SYS_KTR_H_
@@ -16,7 +16,7 @@
 #include <sys/ktr_options.h>
 #endif
 
-/* Classes that are compiled in, and those of them that are on at the start. */
+/* Classes that are compiled in, and classes that are on at the start. */
 #ifndef KTR
 #undef KTR_COMPILE
 #define KTR_COMPILE	0
@@ -27,7 +27,7 @@
 #define KTR_MASK	(~(KTR_SPL | KTR_CLK))
 #endif
 
-/* Where the parameters of an entry are. */
+/* The offsets of an entry's parameters. */
 #define KTR_PARM1	24
 #define KTR_PARM2	32
 #define KTR_PARM3	40

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Part of <sys/ktr.h>: trace points of assembly modules.  A point writes an entry whose parameters
- * are 0 and leaves the entry's address in %rbx (arm64: x17), so that code can store them at
- * KTR_PARM1(%rbx) and so on.  Besides that register %rax, %rcx, %rdx, %r11 (x16; x30 is kept) and
- * the flags change.
+ * Part of <sys/ktr.h>: trace points of assembly modules.  A point writes an entry with parameters
+ * of 0 and leaves the entry's address in %rbx (arm64: x17), so that code can store the parameters
+ * at KTR_PARM1(%rbx) and so on.  Besides that register %rax, %rcx, %rdx, %r11 (x16; x30 is kept)
+ * and the flags change.
  */
 #ifndef _SYS_KTR_ASM_H_
 #define _SYS_KTR_ASM_H_

@@ -28,7 +28,7 @@
 #define KTR_VFS		0x00040000	/* files */
 #define KTR_VOP		0x00080000	/* operations on files */
 #define KTR_VM		0x00100000	/* virtual memory */
-#define KTR_INET	0x00200000	/* IPv4 and what runs over IP */
+#define KTR_INET	0x00200000	/* IPv4 and protocols over IP */
 #define KTR_RUNQ	0x00400000	/* run queues */
 #define KTR_CONTENTION	0x00800000	/* waiting for locks */
 #define KTR_UMA		0x01000000	/* slab allocators */

@@ -32,7 +32,7 @@ __KTR_WRITER void __ktr_w4(__ktr_word_t, __ktr_word_t, __ktr_word_t, __ktr_word_
 __KTR_WRITER void __ktr_w5(__ktr_word_t, __ktr_word_t, __ktr_word_t, __ktr_word_t, __ktr_word_t,
 			   __ktr_word_t);
 
-/* For the compiler only, which checks parameters against the format here. */
+/* Does nothing: the compiler checks parameters against the format here. */
 static __inline__ __attribute__((__format__(__printf__, 1, 2), __unused__))
 void __ktr_printf(const char *__format, ...)
 {

@@ -126,7 +126,7 @@ struct ktr_region {
 	uint32_t clock;		/* enum ktr_clock */
 	uint64_t frequency;	/* of the clock, Hz; 0: computed from the stamps */
 	uint32_t compile;	/* a program's: compiled in (KTR_COMPILE); the kernel's: loaded */
-	uint32_t pid;		/* of the program; the daemon's */
+	uint32_t pid;		/* of the program, or of the daemon */
 	uint64_t mask_address;	/* address of ktr_mask in that process; 0: the kernel's */
 	uint32_t formats;	/* struct ktr_format, from formats_offset on */
 	uint32_t formats_offset;

@@ -124,8 +124,8 @@ enum pmc_caps {
 
 /*
  * --- classes -------------------------------------------------------------------------------
- * Names that newer releases dropped or whose number they gave away keep compiling: they are parked
- * from 0x80 up and no machine has them.
+ * Names that newer releases dropped still compile, even if their numbers have new names: they are
+ * parked from 0x80 up, and no machine has them.
  */
 
 #define PMC__CLASSES(X)									\

@@ -55,8 +55,8 @@ enum pmclog_type {
 #define PMC_CALLCHAIN_TO_CPUFLAGS(cpu, flags)	((uint32_t)(cpu) << 16 | ((flags) & 0xFFFF))
 
 /*
- * Replaces every kernel address in samples of owners who may not see kernel addresses.  No
- * processor has code there.
+ * Replaces every kernel address in samples of owners without the right to see them.  No processor
+ * has code there.
  */
 #define PMCLOG_PC_KERNEL 0x8000000000000000ull
 /* In place of a pid or tid: the process or thread has no number in the log's PID namespace. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How requests of ioctl(2) are composed: Linux's macros, and OpenBSD's names of their parts. */
+/* The composition of ioctl(2)'s requests: Linux's macros, and OpenBSD's names of their parts. */
 #ifndef PMCBPF_OPENBSD_IOCCOM_H
 #define PMCBPF_OPENBSD_IOCCOM_H
 
