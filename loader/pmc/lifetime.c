@@ -22,7 +22,7 @@
 struct log_listener {
 	LIST_ENTRY(log_listener) next;
 	struct owner *owner;
-	bool kernel_told, all_told;	/* the log has these mappings */
+	bool kernel_listed, all_listed;	/* the log has these mappings */
 };
 
 struct lifetime {
@@ -340,32 +340,32 @@ static void follow_settle(struct follow *f, uint64_t time)
  * For a process without a follow, because its fork was lost or came before its parent was followed:
  * the kernel's map of targets shows whether the PMC still measures it.
  */
-enum hearing lifetime_hears(struct lifetime *l, struct pmc *p, pid_t tgid, uint64_t time)
+enum admission lifetime_admits(struct lifetime *l, struct pmc *p, pid_t tgid, uint64_t time)
 {
 	struct follow *f;
 
 	if (pmc_is_system(p) || count_follows_setid(p->count))
-		return HEARS;
+		return ADMITTED;
 	f = follow_find(&l->follows, p, tgid);
 	if (f)
 		follow_settle(f, time);
 	/* Without procs the log has ended. */
 	if (!l->procs || (f && time > f->until))
-		return HEARS_NOT;
+		return NOT_ADMITTED;
 	if (process_events_pending(l->procs, tgid, time))
-		return HEARS_LATE;
+		return ADMITTED_LATER;
 	if (f)
-		return HEARS;
+		return ADMITTED;
 	if (!count_measures(p->count, tgid))
-		return HEARS_NOT;
+		return NOT_ADMITTED;
 	lifetime_retry(l, p);
-	return HEARS;
+	return ADMITTED;
 }
 
 /* Logs the kernel's mappings, or reports once that the kernel hides its addresses. */
 static void kernel_tell(struct lifetime *l, struct log_listener *n, enum kernel_view view)
 {
-	n->kernel_told = true;
+	n->kernel_listed = true;
 	if ((view == KERNEL_NAMES && mappings_of_kernel(n->owner->log)) || l->hidden)
 		return;
 	l->hidden = true;
@@ -381,15 +381,15 @@ static void kernel_tell(struct lifetime *l, struct log_listener *n, enum kernel_
 void lifetime_start(struct lifetime *l, struct pmc *p)
 {
 	struct log_listener *n = listener_of(l, p->owner);
-	bool heard = owner_hears_all(p->owner);
+	bool before = owner_logs_all(p->owner);
 
 	if (!n || !pmc_is_sampling(p))
 		return;
-	if (p->kernel != KERNEL_HIDDEN && !n->kernel_told)
+	if (p->kernel != KERNEL_HIDDEN && !n->kernel_listed)
 		kernel_tell(l, n, p->kernel);
-	p->heard = pmc_is_system(p);
-	if (p->heard && !(heard && n->all_told)) {
-		n->all_told = true;
+	p->logs_all = pmc_is_system(p);
+	if (p->logs_all && !(before && n->all_listed)) {
+		n->all_listed = true;
 		if (programs_nested(l->engine->programs) || logfile_renumbers(n->owner->log))
 			mappings_of_outside(n->owner->log);
 		mappings_of_all(l->errands, p->owner->user, p->owner->log);
@@ -398,7 +398,7 @@ void lifetime_start(struct lifetime *l, struct pmc *p)
 
 void lifetime_stop(struct pmc *p)
 {
-	p->heard = false;
+	p->logs_all = false;
 }
 
 /* --- records --------------------------------------------------------------------------------- */
@@ -425,7 +425,7 @@ static void event_tell_listeners(struct lifetime *l, const struct proc_event *e,
 	LIST_FOREACH(n, &l->listeners, next) {
 		if (e->what == PROC_LOST && !e->pid)
 			logfile_gap(n->owner->log);
-		else if (!owner_hears_all(n->owner) ||
+		else if (!owner_logs_all(n->owner) ||
 			 (e->pid == KERNEL_PID && !owner_knows_kernel(n->owner)))
 			continue;
 		else if (e->what == PROC_LOST)
@@ -452,16 +452,16 @@ static void event_tell_copy(struct lifetime *l, const struct pmc *p, const struc
 }
 
 /*
- * Writes the event for one PMC that follows the process.  `heard`: the owner's log has it already.
+ * Writes the event for one PMC that follows the process.  `logged`: the owner's log has it already.
  * Returns whether the log has it now.
  */
 static bool event_tell_follower(struct lifetime *l, struct follow *f, const struct proc_event *e,
-				struct pmclog_ev *ev, bool heard)
+				struct pmclog_ev *ev, bool logged)
 {
 	struct pmc *p = f->pmc;
 	bool sampling = pmc_is_sampling(p);
 
-	if (!p->owner->log || owner_hears_all(p->owner))
+	if (!p->owner->log || owner_logs_all(p->owner))
 		return false;
 	if (e->what == PROC_LOST) {
 		logfile_gap(p->owner->log);
@@ -472,7 +472,7 @@ static bool event_tell_follower(struct lifetime *l, struct follow *f, const stru
 		event_tell_copy(l, p, e, ev);
 		return true;
 	}
-	if (heard || (e->what != PROC_FORK && (e->what == PROC_EXIT || !sampling)))
+	if (logged || (e->what != PROC_FORK && (e->what == PROC_EXIT || !sampling)))
 		return false;
 	if (e->asked)
 		event_tell_copy(l, p, e, ev);

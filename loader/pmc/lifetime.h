@@ -14,7 +14,7 @@
  * Secrets.  If a target executes a set-id program, only owners that may follow it get the exec and
  * later events; for all others the follow ends at the exec's beginning (`until`).  Whether an exec
  * is of that kind is known only from the BPF programs' verdict (execs.h): until then events of the
- * process wait, and its samples are HEARS_LATE.  Data read from /proc may be the new image's
+ * process wait, and its samples are ADMITTED_LATER.  Data read from /proc may be the new image's
  * already: it is read first, then lifetime_shows() decides, and only then it is written.
  *
  * Example: PMC 1 follows process 100 from 5 on.  100 forks 101 at 10: FORK is written, and 101 is
@@ -85,10 +85,10 @@ void lifetime_retry(struct lifetime *l, struct pmc *p);
 bool lifetime_late(struct lifetime *l);
 /*
  * Decides whether the PMC's log may have a sample of the process.  Events up to that time have been
- * written.  LATE: unknown, because the process is in a long exec.
+ * written.  ADMITTED_LATER: unknown, because the process is in a long exec.
  */
-enum hearing { HEARS, HEARS_NOT, HEARS_LATE };
-enum hearing lifetime_hears(struct lifetime *l, struct pmc *p, pid_t tgid, uint64_t time);
+enum admission { ADMITTED, NOT_ADMITTED, ADMITTED_LATER };
+enum admission lifetime_admits(struct lifetime *l, struct pmc *p, pid_t tgid, uint64_t time);
 /* True if any PMC follows the process. */
 bool lifetime_followed(struct lifetime *l, pid_t tgid);
 /* After a set-id exec: calls left() for each PMC that lost the process, and ends the follow. */

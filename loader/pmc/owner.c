@@ -138,12 +138,12 @@ bool owner_wait_ended(struct owner_table *t, struct fibers *fs, struct owner *o)
 	return !o->ended && !fibers_hurried(fs);
 }
 
-bool owner_hears_all(const struct owner *o)
+bool owner_logs_all(const struct owner *o)
 {
 	const struct pmc *p;
 
 	TAILQ_FOREACH(p, &o->pmcs, owned)
-		if (p->heard)
+		if (p->logs_all)
 			return true;
 	return false;
 }

@@ -83,7 +83,7 @@ bool owner_wait_ended(struct owner_table *t, struct fibers *fs, struct owner *o)
 void owner_put(struct owner_table *t, struct owner *o);
 
 /* True if its log gets the events of all processes. */
-bool owner_hears_all(const struct owner *o);
+bool owner_logs_all(const struct owner *o);
 
 /* True once the process has exited. */
 bool owner_gone(const struct owner *o);

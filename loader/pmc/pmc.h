@@ -30,7 +30,7 @@ struct pmc {
 	struct recorder *recorder;		/* of sampling modes */
 	struct profile_source profile;	/* with PMC_F_KGMON: its samples' source, without period */
 	LIST_HEAD(, follow) follows;	/* processes that its log follows: follows.c */
-	bool heard;			/* in system scope: its log gets all processes' events */
+	bool logs_all;			/* in system scope: its log gets all processes' events */
 	bool late;			/* its log lacks targets that were in an exec */
 	uint64_t leaving;		/* 0, or since when processes leave it one by one */
 	char event_name[WIRE_NAME_MAX];

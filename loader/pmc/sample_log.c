@@ -139,15 +139,15 @@ static void chain_count_cut(struct sample_log *t, struct owner *o)
 static void sample_put(struct sample_log *t, const struct recorder *tr, const struct abi_rec *rec,
 		       const uint64_t *data)
 {
-	enum hearing hears = lifetime_hears(t->life, tr->pmc, (pid_t)rec->pid, rec->time);
+	enum admission admission = lifetime_admits(t->life, tr->pmc, (pid_t)rec->pid, rec->time);
 	struct pmclog_ev_callchain c;
 	bool cut;
 
-	if (hears == HEARS_LATE) {
+	if (admission == ADMITTED_LATER) {
 		t->stats.intr_bufferfull++;
 		logfile_gap(tr->pmc->owner->log);
 	}
-	if (hears != HEARS)
+	if (admission != ADMITTED)
 		return;
 	c.pl_pid = rec->pid;
 	c.pl_tid = rec->tid;

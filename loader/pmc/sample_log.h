@@ -11,7 +11,7 @@
  *   3. Before each record, lifetime_tell() writes the events of processes up to the record's time,
  *	so that a log names a process before it has a sample of it.
  *   4. The record's number leads to its recorder, and so to the PMC and its owner.  A sample goes
- *	to the owner's log if lifetime_hears() allows it; chain.c cuts its addresses to those the
+ *	to the owner's log if lifetime_admits() allows it; chain.c cuts its addresses to those the
  *	owner may have.  Samples of PMCs with PMC_F_KGMON go to the kernel profile instead.
  *   5. Each recorder compares the programs' counts of samples, drops and pauses with those of the
  *	last drain, and marks a gap in its log for missing ones.
