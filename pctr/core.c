@@ -21,10 +21,10 @@ static int pmc_failed(const struct core *c, struct core_counter *k, const char *
 {
 	if (err == -ENXIO || err == -ENOSYS)
 		return err;
-	if (!k->told)
+	if (!k->reported)
 		messages_put(c->messages, LOG_WARNING, "%s on CPU %u: %s", spec, cpu,
 			     c->source->reason(c->source->arg));
-	k->told = true;
+	k->reported = true;
 	return err;
 }
 
@@ -118,14 +118,14 @@ static int core_connect(struct core *c)
 		return 0;
 	n = s->connect(s->arg);
 	if (n < 0) {
-		if (!c->told)
+		if (!c->reported)
 			messages_put(c->messages, LOG_WARNING, "no counters for now: %s",
 				     s->reason(s->arg));
-		c->told = true;
+		c->reported = true;
 		return -ENXIO;
 	}
 	c->up = true;
-	c->told = false;
+	c->reported = false;
 	c->hardware = n > 0;
 	core_restore(c);
 	return c->up ? 0 : -ENXIO;
@@ -163,7 +163,7 @@ static int counter_set(struct core *c, struct core_counter *k, uint32_t fn)
 {
 	counter_release(c, k);
 	k->fn = fn;
-	k->told = false;
+	k->reported = false;
 	return counter_cover(c, k);
 }
 

@@ -44,7 +44,7 @@ struct core_config {
 
 struct core_counter {
 	uint32_t fn;
-	bool told;			/* a failure has been logged for this setting */
+	bool reported;			/* a failure has been logged for this setting */
 	uint32_t *id;			/* by CPU; CORE_NO_PMC: none */
 };
 
@@ -52,7 +52,7 @@ struct core {
 	struct core_config config;
 	const struct source *source;
 	const struct messages *messages;
-	bool up, told;			/* connected; the lack of a connection was logged */
+	bool up, reported;			/* connected; the lack of a connection was logged */
 	bool hardware;
 	struct core_counter counter[PCTR_NUM];
 };

@@ -31,7 +31,7 @@ static long look_at(struct task_struct *task, struct vm_area_struct *vma, struct
 	return 0;
 }
 
-static __always_inline void tell(u64 start, u64 end)
+static __always_inline void note_unmapped(u64 start, u64 end)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	u32 cpu = bpf_get_smp_processor_id();
@@ -61,7 +61,7 @@ static long unmap_area(u32 i, struct areas *a)
 	if (a->area_end > a->end)
 		a->area_end = a->end;
 	if (a->executable)
-		tell(at, a->area_end);
+		note_unmapped(at, a->area_end);
 	a->at = a->area_end;
 	return a->at >= a->end;
 }

@@ -36,7 +36,7 @@ struct perf_data {
 	int code;			/* of a failed write */
 };
 
-enum tell { KEY_PAGE = 1, KEY_MAPPING, KEY_NAME };
+enum perf_key { KEY_PAGE = 1, KEY_MAPPING, KEY_NAME };
 
 /* Was this written already?  Marks it as written. */
 static bool perfdata_known(struct perf_data *d, struct known_key what)

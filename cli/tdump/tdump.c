@@ -201,14 +201,14 @@ static int tdump_read_failed(const struct tdump *t, int err)
 	return fail(EX_IOERR, "ERROR: %s: cannot be read: %s", t->rings[0]->name, strerror(-err));
 }
 
-static void tdump_note_lost(const struct tdump *t, uint64_t *told)
+static void tdump_note_lost(const struct tdump *t, uint64_t *reported)
 {
 	uint64_t lost = merge_lost(&t->merge);
 
-	if (lost != *told)
+	if (lost != *reported)
 		note("%llu entries were overwritten before they were read",
-		     (unsigned long long)(lost - *told));
-	*told = lost;
+		     (unsigned long long)(lost - *reported));
+	*reported = lost;
 }
 
 static volatile sig_atomic_t stopped;
@@ -221,7 +221,7 @@ static void follow_stop(int signo)
 static int tdump_follow(struct tdump *t)
 {
 	struct sigaction action = { .sa_handler = follow_stop };
-	uint64_t last = 0, told = 0;
+	uint64_t last = 0, reported = 0;
 	int code = 0, err = 0;
 
 	sigaction(SIGINT, &action, NULL);
@@ -230,7 +230,7 @@ static int tdump_follow(struct tdump *t)
 		t->merge.cursors[i].patient = true;
 	while (!code && !err && !stopped) {
 		code = tdump_print_oldest(t, &last);
-		tdump_note_lost(t, &told);
+		tdump_note_lost(t, &reported);
 		code = code ? code : out_flush(&t->out);
 		err = merge_error(&t->merge);
 		if (code || err)

@@ -11,19 +11,19 @@
 #include "engine.h"
 
 struct check {
-	engine_tell *tell;
+	engine_report *report;
 	void *arg;
 	unsigned int missing;
 };
 
 static void check_works(struct check *c, const char *what)
 {
-	c->tell(c->arg, what, NULL, NULL);
+	c->report(c->arg, what, NULL, NULL);
 }
 
 static void check_miss(struct check *c, const char *what, const char *finding, const char *remedy)
 {
-	c->tell(c->arg, what, finding, remedy);
+	c->report(c->arg, what, finding, remedy);
 	c->missing++;
 }
 
@@ -99,9 +99,9 @@ static void check_bpf(struct check *c)
 				   "boot Linux 6.1 or newer");
 }
 
-unsigned int engine_probe(engine_tell *tell, void *arg)
+unsigned int engine_probe(engine_report *report, void *arg)
 {
-	struct check c = { .tell = tell, .arg = arg };
+	struct check c = { .report = report, .arg = arg };
 
 	check_perf(&c);
 	check_bpf(&c);
@@ -127,7 +127,7 @@ static void check_say_line(void *arg, const char *what, const char *finding, con
 unsigned int engine_check(void (*say)(void *arg, const char *line), void *arg)
 {
 	struct check_lines lines = { say, arg };
-	struct check c = { .tell = check_say_line, .arg = &lines };
+	struct check c = { .report = check_say_line, .arg = &lines };
 	struct engine *e;
 	struct reason why = { "" };
 

@@ -82,8 +82,8 @@ int engine_settle(struct engine *e);
 unsigned int engine_check(void (*say)(void *arg, const char *line), void *arg);
 
 /* A kernel feature: `finding` and `remedy` if it is missing, else NULL. */
-typedef void engine_tell(void *arg, const char *what, const char *finding, const char *remedy);
+typedef void engine_report(void *arg, const char *what, const char *finding, const char *remedy);
 /* The cheap part of the check, which holds nothing.  Returns the number of missing features. */
-unsigned int engine_probe(engine_tell *tell, void *arg);
+unsigned int engine_probe(engine_report *report, void *arg);
 
 #endif

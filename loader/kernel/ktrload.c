@@ -249,7 +249,7 @@ static uint32_t loaded_classes(const struct ktrload *l)
 uint32_t ktrload_classes(struct ktrload *l, uint32_t classes, uint32_t *missing,
 			 struct reason *note)
 {
-	uint32_t loaded, told = l->refused | l->lacking;
+	uint32_t loaded, reported = l->refused | l->lacking;
 	char text[KTRMASK_TEXT], what[KTRMASK_TEXT + 32];
 	int err;
 
@@ -272,7 +272,7 @@ uint32_t ktrload_classes(struct ktrload *l, uint32_t classes, uint32_t *missing,
 	*missing = classes & ~loaded;
 	l->lacking |= *missing & ~l->refused;
 	/* Each class is reported once. */
-	if (l->lacking & *missing & ~told && !note->text[0]) {
+	if (l->lacking & *missing & ~reported && !note->text[0]) {
 		ktrmask_text(l->lacking & *missing, text, sizeof(text));
 		deny(note, 0, "this kernel has no trace points of class %s", text);
 	}

@@ -32,7 +32,7 @@ enum slot_state {
 
 struct owner_maps {
 	int owners;
-	int nobody;		/* the map in slots without an owner */
+	int vacant;		/* the map in slots without an owner */
 	unsigned int ncpu;
 	pthread_t thread;
 	bool started;
@@ -155,7 +155,7 @@ static unsigned int batch_run(const struct owner_maps *p, struct map_batch *b, i
 	uint32_t n = 0, done;
 
 	for (; n < b->ntrash; n++)
-		b->fd[n] = p->nobody;
+		b->fd[n] = p->vacant;
 	for (*err = 0; n < b->n && !*err; n += !*err) {
 		*err = counts_open(p, b->slot[n], &b->made[n]);
 		b->fd[n] = b->made[n].fd;
@@ -242,7 +242,7 @@ int owner_maps_new(const struct engine *e, struct owner_maps **out, struct reaso
 		return -ENOMEM;
 	p->owners = bpf_map__fd(e->skel->maps.owners);
 	p->ncpu = e->ncpu;
-	p->nobody = owner_maps_create(e->ncpu);
+	p->vacant = owner_maps_create(e->ncpu);
 	pthread_mutex_init(&p->lock, NULL);
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -250,9 +250,9 @@ int owner_maps_new(const struct engine *e, struct owner_maps **out, struct reaso
 	pthread_condattr_destroy(&monotonic);
 	pthread_cond_init(&p->done, NULL);
 	*out = p;
-	if (p->nobody < 0)
-		return deny(why, p->nobody, "cannot make a map of counts: %s",
-			    strerror(-p->nobody));
+	if (p->vacant < 0)
+		return deny(why, p->vacant, "cannot make a map of counts: %s",
+			    strerror(-p->vacant));
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	err = -pthread_create(&p->thread, NULL, owner_maps_work, p);
@@ -274,8 +274,8 @@ void owner_maps_free(struct owner_maps *p)
 	}
 	for (unsigned int i = 0; i < p->nspare; i++)
 		counts_close(p, &p->spare[i]);
-	if (p->nobody >= 0)
-		close(p->nobody);
+	if (p->vacant >= 0)
+		close(p->vacant);
 	pthread_cond_destroy(&p->done);
 	pthread_cond_destroy(&p->work);
 	pthread_mutex_destroy(&p->lock);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * An address that is not in `seen`, a cache, is added to `pending`.  The table finds its function,
- * which is written once: `told` is the set of functions in the log.  Addresses that the table does
- * not know wait for the next table and are given up then: modules and BPF programs come and go.
+ * which is written once: `logged` is the set of functions in the log.  Addresses that are not in the
+ * table wait for the next table and are given up then: modules and BPF programs come and go.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -16,7 +16,7 @@
 
 #define SEEN_BITS   12
 #define PENDING_MAX 65536u		/* addresses without room are seen again later */
-#define TOLD_MAX    65536u		/* functions of a log */
+#define LOGGED_MAX    65536u		/* functions of a log */
 #define AGAIN_NS    1000000000ull	/* between two readings of the table */
 #define AGAIN_MAX   (64 * AGAIN_NS)	/* … if they bring nothing new */
 #define KERNEL	    (1ull << 63)
@@ -49,8 +49,8 @@ struct name_search {
 	size_t npending, room;
 	size_t tried;			/* the first ones, which table number `reads` lacks */
 	unsigned int reads;
-	uint64_t *told;			/* a hash, 0: free */
-	size_t ntold, told_room;
+	uint64_t *logged;			/* a hash, 0: free */
+	size_t nlogged, logged_room;
 	uint8_t *records;
 	size_t len, records_room;
 	uint8_t stamp[LOGFMT_NEW_PREFIX];	/* of the record before the names */
@@ -174,54 +174,54 @@ static uint64_t hash_mix(uint64_t v)
 	return v * 0x9e3779b97f4a7c15ull;
 }
 
-static bool told_grow(struct name_search *l)
+static bool logged_grow(struct name_search *l)
 {
-	size_t room = l->told_room ? l->told_room * 2 : 1024;
-	uint64_t *told = calloc(room, sizeof(*told));
+	size_t room = l->logged_room ? l->logged_room * 2 : 1024;
+	uint64_t *logged = calloc(room, sizeof(*logged));
 
-	if (!told) {
+	if (!logged) {
 		names_complain(l->names, -ENOMEM);
 		return false;
 	}
-	for (size_t i = 0; i < l->told_room; i++) {
-		size_t at = hash_mix(l->told[i]) >> 32 & (room - 1);
+	for (size_t i = 0; i < l->logged_room; i++) {
+		size_t at = hash_mix(l->logged[i]) >> 32 & (room - 1);
 
-		while (told[at])
+		while (logged[at])
 			at = (at + 1) & (room - 1);
-		told[at] = l->told[i];
+		logged[at] = l->logged[i];
 	}
-	free(l->told);
-	l->told = told;
-	l->told_room = room;
+	free(l->logged);
+	l->logged = logged;
+	l->logged_room = room;
 	return true;
 }
 
-static size_t told_at(const struct name_search *l, uint64_t key)
+static size_t logged_at(const struct name_search *l, uint64_t key)
 {
-	size_t at = hash_mix(key) >> 32 & (l->told_room - 1);
+	size_t at = hash_mix(key) >> 32 & (l->logged_room - 1);
 
-	while (l->told[at] && l->told[at] != key)
-		at = (at + 1) & (l->told_room - 1);
+	while (l->logged[at] && l->logged[at] != key)
+		at = (at + 1) & (l->logged_room - 1);
 	return at;
 }
 
 /* False: it is in the set already, or there is no room. */
-static bool told_add(struct name_search *l, uint64_t key)
+static bool logged_add(struct name_search *l, uint64_t key)
 {
 	size_t at;
 
-	if (l->ntold * 2 >= l->told_room && (l->ntold >= TOLD_MAX || !told_grow(l)))
+	if (l->nlogged * 2 >= l->logged_room && (l->nlogged >= LOGGED_MAX || !logged_grow(l)))
 		return false;
-	at = told_at(l, key);
-	if (l->told[at])
+	at = logged_at(l, key);
+	if (l->logged[at])
 		return false;
-	l->told[at] = key;
-	l->ntold++;
+	l->logged[at] = key;
+	l->nlogged++;
 	return true;
 }
 
 /* Later another function may have the address: the name is part of the key. */
-static uint64_t told_key(const struct ksym *sym)
+static uint64_t logged_key(const struct ksym *sym)
 {
 	uint64_t key = sym->start;
 
@@ -275,7 +275,7 @@ void name_search_free(struct name_search *l)
 		table_forget(n);
 	pthread_mutex_unlock(&n->lock);
 	free(l->pending);
-	free(l->told);
+	free(l->logged);
 	free(l->records);
 	free(l);
 }
@@ -351,7 +351,7 @@ static void record_put(struct name_search *l, const struct ksym *sym)
 	mi->pl_pid = -1;
 	mi->pl_start = sym->start;
 	snprintf(mi->pl_pathname, LOGREC_PATH, "%s%s", sym->image, sym->name);
-	if (!told_add(l, told_key(sym)))
+	if (!logged_add(l, logged_key(sym)))
 		return;
 	record = l->records + l->len;
 	l->len += logrec_encode(record, l->clock, 0, &ev);
@@ -360,7 +360,7 @@ static void record_put(struct name_search *l, const struct ksym *sym)
 
 static bool pending_given_up(const struct name_search *l, uint64_t address)
 {
-	return l->told_room && l->told[told_at(l, address)];
+	return l->logged_room && l->logged[logged_at(l, address)];
 }
 
 /*
@@ -381,7 +381,7 @@ static void pending_name(struct name_search *l)
 			record_put(l, &sym);
 			of_use |= i < again;
 		} else if (i < again) {
-			(void)told_add(l, address);
+			(void)logged_add(l, address);
 		} else if (!pending_given_up(l, address)) {
 			l->pending[left++] = address;
 		}

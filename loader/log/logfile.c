@@ -191,8 +191,8 @@ int logfile_error(struct logfile *l, bool *news)
 	err = l->error;
 	pthread_mutex_unlock(&l->lock);
 	if (news) {
-		*news = err && !l->told;
-		l->told |= err != 0;
+		*news = err && !l->reported;
+		l->reported |= err != 0;
 	}
 	return err;
 }

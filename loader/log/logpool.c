@@ -25,7 +25,7 @@ static const enum pool_kind pools[LOGBUF_POOLS] = {
 
 /* --- begin ------------------------------------------------------------------------------------ */
 
-void log_tell_loop(const struct logpool *pool)
+void logpool_wake_loop(const struct logpool *pool)
 {
 	uint64_t one = 1;
 
@@ -39,7 +39,7 @@ static void on_kick(int sig)
 
 static void names_ready(void *arg)
 {
-	log_tell_loop(arg);
+	logpool_wake_loop(arg);
 }
 
 static int pool_open_events(struct logpool *pool)
@@ -292,7 +292,7 @@ void log_leave(struct logfile *l)
 	l->due = clock_ns() + LOG_GRACE_NS;
 	pool_set_alarm(l->pool, l->due);
 	/* The thread may have ended before: the loop has to check it once more. */
-	log_tell_loop(l->pool);
+	logpool_wake_loop(l->pool);
 }
 
 static bool log_is_done(struct logfile *l)

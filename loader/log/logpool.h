@@ -76,7 +76,7 @@ struct logfile {
 	unsigned int charged[LOGBUF_POOLS];
 	bool dropped;			/* records are missing that no DROPNOTIFY has marked, … */
 	uint64_t lost;			/* … at least so many of them */
-	bool closed, owned, told;
+	bool closed, owned, reported;
 	bool ending;			/* its last records need no room in the pool */
 	bool held;			/* the thread has not been woken yet */
 	/* For a log without an owner: */
@@ -104,7 +104,7 @@ void *log_writer(void *arg);
 /* --- logpool.c -------------------------------------------------------------------------------- */
 
 /* Any thread: makes the loop call logpool_reap(). */
-void log_tell_loop(const struct logpool *pool);
+void logpool_wake_loop(const struct logpool *pool);
 /* Any thread: so many buffers of each pool have been freed. */
 void log_give_back(struct logfile *l, const unsigned int n[LOGBUF_POOLS]);
 /* A buffer with room for `needs` bytes.  NULL: the pool is empty, or there is no memory. */

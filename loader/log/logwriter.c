@@ -238,7 +238,7 @@ static void buffers_write(struct logfile *l, struct logbuf *const *b, unsigned i
 	__atomic_store_n(&l->error, err, __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&l->lock);
 	if (news)
-		log_tell_loop(l->pool);
+		logpool_wake_loop(l->pool);
 }
 
 /* The lock is held. */
@@ -275,7 +275,7 @@ static void writer_become_owner(struct logfile *l)
 	pthread_mutex_lock(&l->lock);
 	__atomic_store_n(&l->error, err, __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&l->lock);
-	log_tell_loop(l->pool);
+	logpool_wake_loop(l->pool);
 }
 
 /*
@@ -320,6 +320,6 @@ void *log_writer(void *arg)
 	pthread_mutex_lock(&l->lock);
 	l->done = true;
 	pthread_mutex_unlock(&l->lock);
-	log_tell_loop(l->pool);
+	logpool_wake_loop(l->pool);
 	return NULL;
 }

@@ -99,7 +99,7 @@ static void target_thread_named(void *arg, pid_t tid, const char *name)
  * tried again later.  Other fibers run while mappings are read, so the process is followed first:
  * events in between are logged.
  */
-static void target_tell_new(void *arg, pid_t tgid)
+static void target_log_new(void *arg, pid_t tgid)
 {
 	struct each *e = arg;
 	struct shown s = { .each = e, .since = clock_ns() };
@@ -121,7 +121,7 @@ static void target_tell_new(void *arg, pid_t tgid)
 			    target_thread_named, &s);
 }
 
-static void target_tell_gone(void *arg, pid_t tgid)
+static void target_log_gone(void *arg, pid_t tgid)
 {
 	struct each *e = arg;
 
@@ -146,12 +146,12 @@ void logbook_targets(struct daemon *d, struct pmc *p)
 	for (unsigned int n = 0; e.found; n++) {
 		sample_log_drain(d->samples);
 		e.found = false;
-		if (n == LISTINGS || count_each_target(p->count, target_tell_new, &e)) {
+		if (n == LISTINGS || count_each_target(p->count, target_log_new, &e)) {
 			lifetime_retry(d->life, p);
 			break;
 		}
 	}
-	lifetime_prune(d->life, p, target_tell_gone, &e);
+	lifetime_prune(d->life, p, target_log_gone, &e);
 }
 
 bool logbook_is_late(const struct owner *o)

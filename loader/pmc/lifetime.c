@@ -363,7 +363,7 @@ enum admission lifetime_admits(struct lifetime *l, struct pmc *p, pid_t tgid, ui
 }
 
 /* Logs the kernel's mappings, or reports once that the kernel hides its addresses. */
-static void kernel_tell(struct lifetime *l, struct log_listener *n, enum kernel_view view)
+static void kernel_log(struct lifetime *l, struct log_listener *n, enum kernel_view view)
 {
 	n->kernel_listed = true;
 	if ((view == KERNEL_NAMES && mappings_of_kernel(n->owner->log)) || l->hidden)
@@ -386,7 +386,7 @@ void lifetime_start(struct lifetime *l, struct pmc *p)
 	if (!n || !pmc_is_sampling(p))
 		return;
 	if (p->kernel != KERNEL_HIDDEN && !n->kernel_listed)
-		kernel_tell(l, n, p->kernel);
+		kernel_log(l, n, p->kernel);
 	p->logs_all = pmc_is_system(p);
 	if (p->logs_all && !(before && n->all_listed)) {
 		n->all_listed = true;
@@ -417,7 +417,7 @@ static bool owner_knows_kernel(const struct owner *o)
 	return knows;
 }
 
-static void event_tell_listeners(struct lifetime *l, const struct proc_event *e,
+static void event_log_listeners(struct lifetime *l, const struct proc_event *e,
 				 const struct pmclog_ev *ev)
 {
 	struct log_listener *n;
@@ -436,7 +436,7 @@ static void event_tell_listeners(struct lifetime *l, const struct proc_event *e,
 }
 
 /* /proc was read after the event, and an exec may have happened between them. */
-static void event_tell_copy(struct lifetime *l, const struct pmc *p, const struct proc_event *e,
+static void event_log_copy(struct lifetime *l, const struct pmc *p, const struct proc_event *e,
 			    const struct pmclog_ev *ev)
 {
 	struct pmclog_ev mine = *ev;
@@ -455,7 +455,7 @@ static void event_tell_copy(struct lifetime *l, const struct pmc *p, const struc
  * Writes the event for one PMC that follows the process.  `logged`: the owner's log has it already.
  * Returns whether the log has it now.
  */
-static bool event_tell_follower(struct lifetime *l, struct follow *f, const struct proc_event *e,
+static bool event_log_follower(struct lifetime *l, struct follow *f, const struct proc_event *e,
 				struct pmclog_ev *ev, bool logged)
 {
 	struct pmc *p = f->pmc;
@@ -469,13 +469,13 @@ static bool event_tell_follower(struct lifetime *l, struct follow *f, const stru
 	}
 	if (e->what == PROC_EXEC) {
 		f->execed = true;
-		event_tell_copy(l, p, e, ev);
+		event_log_copy(l, p, e, ev);
 		return true;
 	}
 	if (logged || (e->what != PROC_FORK && (e->what == PROC_EXIT || !sampling)))
 		return false;
 	if (e->asked)
-		event_tell_copy(l, p, e, ev);
+		event_log_copy(l, p, e, ev);
 	else
 		(void)logfile_put(p->owner->log, e->time, ev);
 	return true;
@@ -510,7 +510,7 @@ static bool follow_concerns(struct follow *f, const struct proc_event *e)
 	return e->time >= f->since && e->time <= f->until;
 }
 
-static void event_tell_followers(struct lifetime *l, const struct proc_event *e,
+static void event_log_followers(struct lifetime *l, const struct proc_event *e,
 				 struct pmclog_ev *ev)
 {
 	/* A birth is for the PMCs on the parent. */
@@ -525,7 +525,7 @@ static void event_tell_followers(struct lifetime *l, const struct proc_event *e,
 		    (e->what == PROC_FORK && !(f->pmc->flags & PMC_F_DESCENDANTS)))
 			continue;
 		/* A counting PMC logs no mappings: a sampling PMC of the same owner does. */
-		if (event_tell_follower(l, f, e, ev, last == f->pmc->owner))
+		if (event_log_follower(l, f, e, ev, last == f->pmc->owner))
 			last = f->pmc->owner;
 		if (e->what == PROC_FORK)
 			follow_child(l, f, e);
@@ -567,25 +567,25 @@ uint64_t lifetime_collect(struct lifetime *l, uint64_t horizon)
 	return l->procs ? process_events_collect(l->procs, horizon) : horizon;
 }
 
-static void event_tell(struct lifetime *l, const struct proc_event *e)
+static void event_log(struct lifetime *l, const struct proc_event *e)
 {
 	struct pmclog_ev ev;
 
 	if (e->what == PROC_SECURE) {
 		process_close(l, e);
 	} else if (process_record_make(&ev, e) || e->what == PROC_LOST) {
-		event_tell_listeners(l, e, &ev);
+		event_log_listeners(l, e, &ev);
 		if (e->pid)
-			event_tell_followers(l, e, &ev);
+			event_log_followers(l, e, &ev);
 	}
 }
 
-void lifetime_tell(struct lifetime *l, uint64_t until)
+void lifetime_write(struct lifetime *l, uint64_t until)
 {
 	const struct proc_event *e;
 
 	while (l->procs && (e = process_events_next(l->procs, until)))
-		event_tell(l, e);
+		event_log(l, e);
 	/* Not while the table is walked. */
 	follows_sweep(&l->follows, until);
 }
@@ -596,5 +596,5 @@ void lifetime_unmap(struct lifetime *l, uint64_t time, pid_t tgid, uint64_t star
 		.what = PROC_UNMAP, .time = time, .pid = tgid, .addr = start, .len = end - start,
 	};
 
-	event_tell(l, &e);
+	event_log(l, &e);
 }

@@ -21,8 +21,8 @@
  * followed from 10 on.  100 begins a set-id exec at 20; its verdict arrives at 22.  Events and
  * samples of 100 up to 20 are written, later ones are not; 101 is still followed.
  *
- * All of it runs in the event loop.  lifetime_collect() comes first, then lifetime_tell() up to the
- * time of each sample that is written.
+ * All of it runs in the event loop.  lifetime_collect() comes first, then lifetime_write() up to
+ * the time of each sample that is written.
  */
 #ifndef PMCBPF_LIFETIME_H
 #define PMCBPF_LIFETIME_H
@@ -100,10 +100,10 @@ void lifetime_start(struct lifetime *l, struct pmc *p);
 /* It has stopped, or has not started. */
 void lifetime_stop(struct pmc *p);
 
-/* Reads events up to `horizon`; returns the time up to which lifetime_tell() may write them. */
+/* Reads events up to `horizon`; returns the time up to which lifetime_write() may write them. */
 uint64_t lifetime_collect(struct lifetime *l, uint64_t horizon);
 /* Writes all events up to `until`. */
-void lifetime_tell(struct lifetime *l, uint64_t until);
+void lifetime_write(struct lifetime *l, uint64_t until);
 /* A process is about to unmap executable memory. */
 void lifetime_unmap(struct lifetime *l, uint64_t time, pid_t tgid, uint64_t start, uint64_t end);
 

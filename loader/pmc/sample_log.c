@@ -35,7 +35,7 @@ struct recorder {
 	bool profiles;			/* feeds the kernel profile now */
 	uint32_t id;
 	uint64_t rest[2];		/* ns short of a whole tick, of SWITCH and EXIT */
-	struct abi_samples told;	/* the part of sampler_counts() accounted for */
+	struct abi_samples accounted;	/* the part of sampler_counts() accounted for */
 };
 
 struct sample_log {
@@ -46,7 +46,7 @@ struct sample_log {
 	struct kgmon *kgmon;
 	struct profclock *clock;	/* NULL: it does not run */
 	uint32_t clock_id;
-	struct abi_samples clock_told;	/* the part of sampler_counts() accounted for */
+	struct abi_samples clock_accounted;	/* the part of sampler_counts() accounted for */
 	bool rings;			/* the rings exist */
 	int epoll, timer;
 	unsigned int nrecorders, nlogs;
@@ -200,7 +200,7 @@ static void record_take(void *arg, const struct abi_rec *rec, const uint64_t *da
 	struct sample_log *t = arg;
 	struct recorder *tr = t->slot[rec->pmc % MAX_RECORDERS];
 
-	lifetime_tell(t->life, rec->time);
+	lifetime_write(t->life, rec->time);
 	if (rec->kind == ABI_REC_UNMAP) {
 		if (rec->n == 2)
 			lifetime_unmap(t->life, rec->time, (pid_t)rec->pid, data[0], data[1]);
@@ -266,7 +266,7 @@ static void owner_account_records(struct sample_log *t, struct owner *o)
 static void recorder_account(struct sample_log *t, struct recorder *tr)
 {
 	struct owner *o = tr->pmc->owner;
-	struct abi_samples now, *told = &tr->told;
+	struct abi_samples now, *accounted = &tr->accounted;
 	uint32_t missing, gaps;
 	bool lost;
 
@@ -281,41 +281,41 @@ static void recorder_account(struct sample_log *t, struct recorder *tr)
 		tr->lost = true;
 		recorder_say_lost(tr);
 	}
-	t->stats.intr_processed += (uint32_t)(now.samples - told->samples);
-	o->stats.intr_processed += (uint32_t)(now.samples - told->samples);
-	o->user->stats.intr_processed += (uint32_t)(now.samples - told->samples);
-	missing = (uint32_t)(now.dropped - told->dropped);
-	gaps = (uint32_t)(lost + now.paused - told->paused);
+	t->stats.intr_processed += (uint32_t)(now.samples - accounted->samples);
+	o->stats.intr_processed += (uint32_t)(now.samples - accounted->samples);
+	o->user->stats.intr_processed += (uint32_t)(now.samples - accounted->samples);
+	missing = (uint32_t)(now.dropped - accounted->dropped);
+	gaps = (uint32_t)(lost + now.paused - accounted->paused);
 	if (tr->profiles) {
 		kgmon_lost(t->kgmon, false, missing + gaps);
 		t->stats.intr_bufferfull += missing + gaps;
 	} else {
 		owner_add_lost(t, o, missing, gaps);
 	}
-	if (now.dropped != told->dropped)
+	if (now.dropped != accounted->dropped)
 		DEBUG(t->engine->debug, SAMPLING, INTR,
 		      "PMC 0x%08x: %llu samples found no room", tr->pmc->id,
-		      (unsigned long long)(now.dropped - told->dropped));
-	if (now.paused != told->paused && !tr->paused) {
+		      (unsigned long long)(now.dropped - accounted->dropped));
+	if (now.paused != accounted->paused && !tr->paused) {
 		tr->paused = true;
 		recorder_say_paused(tr);
 	}
-	*told = now;
+	*accounted = now;
 }
 
 /* Accounts for the profiling clock's samples; the profile lacks those of CPUs without the clock. */
 static void clock_account(struct sample_log *t)
 {
-	struct abi_samples now, *told = &t->clock_told;
+	struct abi_samples now, *accounted = &t->clock_accounted;
 
 	if (!t->clock)
 		return;
 	now = sampler_counts(t->samplers, t->clock_id);
-	t->stats.intr_processed += (uint32_t)(now.samples - told->samples);
-	t->stats.intr_bufferfull += (uint32_t)(now.dropped - told->dropped);
-	kgmon_lost(t->kgmon, true, profclock_cpus(t->clock) + now.dropped - told->dropped +
-				   now.paused - told->paused);
-	*told = now;
+	t->stats.intr_processed += (uint32_t)(now.samples - accounted->samples);
+	t->stats.intr_bufferfull += (uint32_t)(now.dropped - accounted->dropped);
+	kgmon_lost(t->kgmon, true, profclock_cpus(t->clock) + now.dropped - accounted->dropped +
+				   now.paused - accounted->paused);
+	*accounted = now;
 }
 
 /* Lost records of unmapped memory: every log lacks them, but each user is charged once. */
@@ -351,7 +351,7 @@ void sample_log_drain(struct sample_log *t)
 	(void)!read(t->timer, &ticks, sizeof(ticks));
 	if (t->rings)
 		rings_drain(samplers_rings(t->samplers), horizon, record_take, t);
-	lifetime_tell(t->life, horizon);
+	lifetime_write(t->life, horizon);
 	if (t->rings)
 		t->stats.log_sweeps++;
 	unmaps_account(t);
@@ -421,7 +421,7 @@ static int clock_begin(struct sample_log *t, struct reason *why)
 	if (config.program < 0)
 		return config.program;
 	t->clock_id = ABI_LOG_ID(++t->generation * MAX_RECORDERS + (uint32_t)slot);
-	t->clock_told = sampler_counts(t->samplers, t->clock_id);
+	t->clock_accounted = sampler_counts(t->samplers, t->clock_id);
 	config.tag = sampler_set(t->samplers, &(struct sampler_spec){ .id = t->clock_id });
 	err = profclock_new(&config, &t->clock, why);
 	if (err)
@@ -498,7 +498,7 @@ int recorder_new(struct sample_log *t, struct pmc *p, struct recorder **out, str
 		return err;
 	}
 	if (tr->samples) {
-		tr->told = sampler_counts(t->samplers, tr->id);
+		tr->accounted = sampler_counts(t->samplers, tr->id);
 		tr->tag = sampler_set(t->samplers, &(struct sampler_spec){
 			.id = tr->id,
 			.chain = p->flags & (PMC_F_CALLCHAIN | PMC_F_USERCALLCHAIN) && !profiles,

@@ -8,7 +8,7 @@
  *   1. lifetime_collect() (lifetime.h) reads the events of processes and returns the horizon: the
  *	time up to which they are known.
  *   2. rings_drain() (kernel/ring.h) merges the rings of all CPUs by time, up to the horizon.
- *   3. Before each record, lifetime_tell() writes the events of processes up to the record's time,
+ *   3. Before each record, lifetime_write() writes the events of processes up to the record's time,
  *	so that a log names a process before it has a sample of it.
  *   4. The record's number leads to its recorder, and so to the PMC and its owner.  A sample goes
  *	to the owner's log if lifetime_admits() allows it; chain.c cuts its addresses to those the

@@ -136,7 +136,7 @@ const char *flush_no_msr(const struct flush *f)
 
 bool perf_watchdog(void) { return fake.watchdog; }
 
-unsigned int engine_probe(engine_tell *tell, void *arg)
+unsigned int engine_probe(engine_report *tell, void *arg)
 {
 	tell(arg, "perf_event_open(2)", fake.lacks_perf, fake.lacks_perf ? "fake remedy" : NULL);
 	return fake.lacks_perf != NULL;

@@ -88,7 +88,7 @@ void lifetime_forget(struct pmc *p) {}
 void lifetime_start(struct lifetime *l, struct pmc *p) {}
 void lifetime_stop(struct pmc *p) {}
 uint64_t lifetime_collect(struct lifetime *l, uint64_t horizon) { return horizon; }
-void lifetime_tell(struct lifetime *l, uint64_t until) {}
+void lifetime_write(struct lifetime *l, uint64_t until) {}
 bool lifetime_shows(struct lifetime *l, const struct pmc *p, pid_t tgid) { return true; }
 bool lifetime_late(struct lifetime *l) { return false; }
 void lifetime_name(struct lifetime *l, const struct pmc *p, pid_t tid, const char *comm) {}
