@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * An address that is not in `seen`, a cache, is added to `pending`.  The table finds its function,
- * which is written once: `logged` is the set of functions in the log.  Addresses that are not in the
- * table wait for the next table and are given up then: modules and BPF programs come and go.
+ * which is written once: `logged` is the set of functions in the log.  Addresses that are not in
+ * the table wait for the next table and are given up then: modules and BPF programs come and go.
  */
 #include <errno.h>
 #include <pthread.h>
