@@ -162,7 +162,7 @@ SANDBOXED = $(if $(shell command -v systemd-analyze && \
 
 # Several files at a time, but for those that change the whole machine or measure it.
 E2E_JOBS  ?= 2
-E2E_ALONE := $(addprefix tests/e2e/,accuracy.bats bench.bats loglife.bats names.bats secrets.bats)
+E2E_ALONE := $(addprefix tests/e2e/,accuracy.bats bench.bats confine.bats loglife.bats names.bats secrets.bats)
 together   = BUILD='$(abspath $(O))' tests/together $(E2E_JOBS) '$(E2E_ALONE)'
 
 CHECKS += check-e2e check-sandbox
