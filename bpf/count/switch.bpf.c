@@ -255,8 +255,8 @@ static __always_inline void final_switch(struct task_struct *prev)
 	struct abi_set *s;
 	u32 set;
 
-	__sync_fetch_and_add(&exits_begun, 1);
 	if (t && t->state & ABI_STATE_EXIT) {
+		__sync_fetch_and_add(&exits_begun, 1);
 		set = ABI_STATE_SET(t->state);
 		s = bpf_map_lookup_elem(&sets, &set);
 		rows = last ? __sync_fetch_and_and(&t->state, ~(u64)ABI_STATE_SOFT) : t->state;
@@ -264,6 +264,7 @@ static __always_inline void final_switch(struct task_struct *prev)
 			final_add(s, rows, tail);
 		if (s && last && s->logs)
 			exit_log(set, tgid);
+		__sync_fetch_and_add(&exits_done, 1);
 	} else if (t) {
 		__sync_fetch_and_add(&t->dead_ns, tail);
 	}
@@ -271,7 +272,6 @@ static __always_inline void final_switch(struct task_struct *prev)
 		bpf_map_delete_elem(&dying, &tid);
 	if (last && t->state & ABI_STATE_EXIT)
 		target_remove(tgid, ABI_STATE_SET(t->state));
-	__sync_fetch_and_add(&exits_done, 1);
 }
 
 /* --- switches that were hidden --------------------------------------------------------------- */

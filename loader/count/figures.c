@@ -11,7 +11,7 @@
 
 #include "slices.h"
 
-#define READ_TRIES   32	/* disturbed reads before the last result is returned */
+#define READ_TRIES   64	/* disturbed reads before the last result is returned */
 #define SETTLE_TRIES 10000	/* polls for running programs: each takes microseconds */
 
 static void figures_args(const struct count *c, struct abi_visit_args *args, enum abi_visit op,
