@@ -275,6 +275,7 @@ declare -gA WORKLOAD
 workload() {
 	local out=$BATS_TEST_TMPDIR/$1.load
 
+	: >"$out"	# of an earlier one of that name
 	"$BUILD/tests/load" -w "${@:2}" >"$out" 3>&- &
 	WORKLOAD[$1]=$!
 	wait_for grep -q ready "$out"

@@ -30,6 +30,7 @@ hoard() {
 	[ "$b" = "$BUILD" ] || cp "$BUILD/tests/hoard" "$b/tests/"
 	rm -f "$to"
 	mkfifo "$to"
+	: >"$out"	# of the hoard before
 	PATH="$b/tests:$PATH" LD_LIBRARY_PATH="$b/lib" "${nobody[@]}" --inh-caps=-all --bounding-set=-all \
 		--no-new-privs hoard "$@" <"$to" >"$out" 3>&- &
 	HOARD=$!
