@@ -160,9 +160,10 @@ E2E_HERE = $(if $(filter sandbox,$(SANDBOXED)),$(filter-out $(SANDBOX_BATS),$(E2
 SANDBOXED = $(if $(shell command -v systemd-analyze && \
 	python3 -c 'import ctypes; ctypes.CDLL("libseccomp.so.2")' 2>&1 && echo yes),$(PMCBPF_SUITES))
 
-# Several files at a time, but for those that change the whole machine or measure it.
-E2E_JOBS  ?= 2
-E2E_ALONE := $(addprefix tests/e2e/,accuracy.bats bench.bats confine.bats loglife.bats names.bats secrets.bats)
+# E2E_JOBS=2 runs two files at a time, except for those that change the whole machine or measure it.
+E2E_JOBS  ?= 1
+E2E_ALONE := $(addprefix tests/e2e/,accuracy.bats bench.bats confine.bats ktr_daemon.bats loglife.bats names.bats \
+	secrets.bats)
 together   = BUILD='$(abspath $(O))' tests/together $(E2E_JOBS) '$(E2E_ALONE)'
 
 CHECKS += check-e2e check-sandbox
