@@ -3,15 +3,11 @@
 """Compares a report (CSV on standard input) with what the program says of itself: accuracy.py FIGURES.
 
 Each share has to be within a third of itself: time that a host takes from a virtual machine is on
-the clocks and in no sample.  Figures of functions whose names are not known to the report are left out
-with --but NAME... .  Prints what there was to compare."""
+the clocks and in no sample.  Prints each comparison."""
 import csv
 import sys
 
-figures, _, *unknown = sys.argv[1:] + ["--but"] * (len(sys.argv) == 2)
-own = {name: int(ns) for name, ns in (line.split() for line in open(figures))}
-for name in unknown:
-    del own[name]
+own = {name: int(ns) for name, ns in (line.split() for line in open(sys.argv[1]))}
 sampled, objects = {}, {}
 for row in csv.DictReader(sys.stdin):
     if row["process"] == "hot":

@@ -29,7 +29,7 @@ static inline const struct ktr_region *rings_of_process(const char *name)
 	return region && !memcmp(region->magic, KTR_REGION_MAGIC, 8) ? region : NULL;
 }
 
-/* The number of such regions. */
+/* The number of regions. */
 static inline unsigned int rings_of_process_count(const char *name)
 {
 	FILE *maps = fopen("/proc/self/maps", "r");

@@ -253,7 +253,7 @@ static void test_heat(void **state)
 
 /* --- keys ------------------------------------------------------------------------------------- */
 
-/* The view, the event, the letters of all that is on, the filter and what is shown of the key. */
+/* The view, the event, a letter for each option in force, the filter and the key as shown. */
 static void keys_state(const struct keys *k, char *text, size_t size)
 {
 	const struct look *l = &k->look;

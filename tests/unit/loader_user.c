@@ -71,7 +71,7 @@ static void test_room(void **state)
 	user_put(root);
 }
 
-/* With any number of users, the rest is for the privileged, who have no share. */
+/* With any number of users, the rest is for privileged ones: shares do not limit them. */
 static void test_reserve(void **state)
 {
 	struct user *root = user_of(0, ~0ull, INITIAL), *u[4];

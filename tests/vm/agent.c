@@ -242,7 +242,7 @@ static void kill_child(struct agent *a)
 		kill(a->child, SIGKILL);	/* not in its own session yet */
 }
 
-/* A new host: the previous host's command is of no interest any more. */
+/* A new host: the previous host's command is dropped. */
 static void sync_host(struct agent *a, const char *nonce, size_t len)
 {
 	kill_child(a);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Users who take all of a resource. */
+/* Attacks that take all of a resource. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

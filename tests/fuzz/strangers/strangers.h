@@ -26,7 +26,7 @@
 
 #define NOBODY	   65534u
 #define OBSERVER   2003u		/* the ordinary user who observes */
-#define USERS	   3u			/* the users who attack */
+#define USERS	   3u			/* the attacking users */
 #define OBSERVERS  2u			/* root first */
 #define STUCK	   12u
 #define BUCKETS	   1024u		/* of 1/16 octave each, in ns */
