@@ -24,7 +24,7 @@ install-pctr: $(PCTRD)
 
 check-unit: $(PCTRD)
 # The device over counters of the tests' own.
-UNIT_OBJS_pctr_core := $(patsubst %,$(O)/obj/pctr/%.o,core function messages request)
+UNIT_OBJS_pctr_core := $(patsubst %,$(O)/obj/pctr/%.o,core function messages request) $(BASE_A)
 UNIT_OBJS_pctr_words := $(patsubst %,$(O)/obj/pctr/%.o,function messages options request) $(BASE_A)
-UNIT_OBJS_pctr_doors := $(patsubst %,$(O)/obj/pctr/%.o,core cuse function messages machine request)
+UNIT_OBJS_pctr_doors := $(patsubst %,$(O)/obj/pctr/%.o,core cuse function messages machine request) $(BASE_A)
 UNIT_OBJS_pctr_sock := $(patsubst %,$(O)/obj/pctr/%.o,core function messages receive request sock watch) $(UNIT_UTIL_A) $(BASE_A)

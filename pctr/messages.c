@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "lib/base/reason.h"
 #include "messages.h"
 
 void messages_background(struct messages *messages)
@@ -20,9 +21,7 @@ void messages_put(const struct messages *messages, int priority, const char *fmt
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	/* Reasons may quote clients' input. */
-	for (char *p = text; *p; p++)
-		if ((unsigned char)*p < ' ' || *p == 0x7f)
-			*p = '?';
+	reason_clean(text);
 	if (messages->background)
 		syslog(priority, "%s", text);
 	else

@@ -5,6 +5,13 @@
 
 #include "reason.h"
 
+void reason_clean(char *text)
+{
+	for (char *p = text; *p; p++)
+		if ((unsigned char)*p < ' ' || *p == 0x7f)
+			*p = '?';
+}
+
 int deny(struct reason *why, int err, const char *fmt, ...)
 {
 	va_list ap;
@@ -13,8 +20,6 @@ int deny(struct reason *why, int err, const char *fmt, ...)
 	vsnprintf(why->text, sizeof(why->text), fmt, ap);
 	va_end(ap);
 	/* Users choose names of events and files; terminals and log files show the line. */
-	for (char *p = why->text; *p; p++)
-		if ((unsigned char)*p < ' ' || *p == 0x7f)
-			*p = '?';
+	reason_clean(why->text);
 	return err;
 }

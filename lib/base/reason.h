@@ -12,4 +12,7 @@ struct reason {
 /* Stores the line and returns err (a negative errno), so that a check is one statement. */
 int deny(struct reason *why, int err, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
+/* Replaces control characters of a text, such as one that quotes a client, by question marks. */
+void reason_clean(char *text);
+
 #endif

@@ -15,9 +15,7 @@ static void gate_text_copy(char *to, const char *from, size_t size)
 {
 	memcpy(to, from, size);
 	to[size - 1] = '\0';
-	for (char *p = to; *p; p++)
-		if ((unsigned char)*p < ' ' || *p == 0x7f)
-			*p = '?';
+	reason_clean(to);
 }
 
 static int gates_request(struct pmc_gate **gates, int *ngates, struct reason *why)

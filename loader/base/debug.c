@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/base/reason.h"
 #include "debug.h"
 #include "text.h"
 
@@ -105,8 +106,6 @@ void debug_say(const struct debug *d, enum debug_group group, enum debug_flag fl
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	for (char *p = text; *p; p++)
-		if ((unsigned char)*p < ' ' || *p == 0x7f)
-			*p = '?';
+	reason_clean(text);
 	messages_put(d->messages, LOG_DEBUG, "%s=%s: %s", groups[group], flags[flag], text);
 }
