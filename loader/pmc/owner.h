@@ -19,6 +19,7 @@ struct owner {
 	struct owner *next;		/* in its bucket */
 	struct cred cred;		/* as it connected */
 	struct user *user;		/* the user charged for all of it */
+	struct grant *grant;		/* what the administrator's rules give it; NULL: no rules */
 	int pidfd;
 	unsigned int connections, closing;	/* closing: those that close after their request */
 	bool busy;			/* a request of it, or its end, is in progress */

@@ -42,6 +42,13 @@ enum pool_kind {
 	POOLS
 };
 
+/* Parts of a pool. */
+enum user_part {
+	USER_SHARE,			/* one user's at most */
+	USER_RESERVE,			/* for privileged users */
+	USER_PARTS
+};
+
 /* hwpmc's statistics, for one user or one process. */
 struct user_stats {
 	uint32_t intr_processed, intr_bufferfull;
@@ -57,6 +64,8 @@ struct user {
 	bool privileged;
 	unsigned int references;
 	unsigned int used[POOLS];
+	unsigned int pmcs;
+	const struct site_rule *rule[USER_PARTS];	/* NULL: the tunable decides */
 	TAILQ_HEAD(, work) works;	/* server/work.h: ready work … */
 	TAILQ_ENTRY(user) turn;		/* … and the place among the users that have any */
 	bool in_turn;
@@ -81,6 +90,13 @@ void user_pool(struct user_table *t, enum pool_kind pool, unsigned int size);
 struct user *user_get(struct user_table *t, const struct cred *cred);
 /* Drops a reference. */
 void user_put(struct user *u);
+/* The rules of the process that connected last decide on a user's parts. */
+void user_set_rules(struct user *u, const struct grant *g);
+/* Before the rules are read again: all users lose them. */
+void user_drop_rules(struct user_table *t);
+/* "user.share=25 percent", or the rule in its place. */
+#define USER_PART_TEXT 192u
+void user_part_text(const struct user *u, enum user_part part, char *buf, size_t size);
 
 /* -EAGAIN: the user's share or the pool is used up. */
 int user_take(struct user_table *t, struct user *u, enum pool_kind pool, unsigned int n,
@@ -98,10 +114,10 @@ void user_charge(struct user_table *t, struct user *u, enum pool_kind pool, unsi
  */
 void user_limits(const struct user_table *t, const struct user *u, enum pool_kind pool,
 		 unsigned int *own, unsigned int *all);
-/* The number of n that is kept for privileged users: at least 1, unless n is 1 or the tunable 0. */
-unsigned int user_reserve(const struct user_table *t, unsigned int n);
-/* The number of n that one unprivileged user may have: at least 1. */
-unsigned int user_share(const struct user_table *t, unsigned int n);
+/* The number of n that this user leaves to privileged ones: at least 1, unless n is 1 or it is 0%. */
+unsigned int user_reserve(const struct user *u, unsigned int n);
+/* The number of n that this user may have if it is unprivileged: at least 1. */
+unsigned int user_share(const struct user *u, unsigned int n);
 /* How much more of the pool the user may take now. */
 unsigned int user_room(const struct user_table *t, const struct user *u, enum pool_kind pool);
 
