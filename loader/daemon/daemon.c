@@ -238,6 +238,7 @@ int daemon_read_rules(struct daemon *d, struct reason *why)
 
 	if (err)
 		return err;
+	d->site_generation++;
 	user_drop_rules(&d->users);
 	for (unsigned int i = 0; d->owners.bucket && i < d->owners.buckets; i++)
 		for (struct owner *o = d->owners.bucket[i]; o; o = o->next)

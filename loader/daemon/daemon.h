@@ -52,7 +52,8 @@ struct daemon {
 	struct row_table rows;
 	struct owner_table owners;
 	struct user_table users;
-	struct site_rules *site;	/* the administrator's rules */
+	struct site_rules *site;	/* the administrator's rules … */
+	uint32_t site_generation;	/* … which have been read so many times */
 	struct watchdog watchdog;
 	struct errands errands;		/* made before all else */
 	struct wire_driverstats stats;

@@ -111,7 +111,7 @@ static bool select_holder(const struct allocation *p, uint64_t select, char *hol
 }
 
 /* The class is "SOFT", the event "CLOCK.PROF"; "MSR-APERF" is the event APERF of class MSR. */
-static int check_rules(struct request *rq, const struct allocation *p)
+static int check_policy(struct request *rq, const struct allocation *p)
 {
 	const char *class = daemon_class_name(p->a->class);
 	const struct user *u = rq->s->owner->user;
@@ -153,7 +153,7 @@ static int make_plan(struct request *rq, struct allocation *p, struct cred *cred
 	p->spec.period = p->a->count;
 	p->spec.cpu = p->cpu;
 	err = p->class->ops->plan(p, &rq->r->why);
-	return err ?: check_rules(rq, p);
+	return err ?: check_policy(rq, p);
 }
 
 /* Sampling: what the client may know of the kernel now. */

@@ -49,7 +49,7 @@ static int log_begin(struct request *rq, const struct logdest *dest)
 	const struct ruling by = request_ruling(rq);
 	struct owner *o = rq->s->owner;
 	struct logfile_config config = {
-		.kilobytes = ruling_number(&by, SET_LOG, &o->cred),
+		.kilobytes = ruling_number(&by, SET_LOG, &o->cred, 0),
 		.dest = *dest, .user = o->user, .owner_stats = &o->stats,
 		.format = d->config.value[TUN_LOGVERSION] < 10 ? LOGFMT_OLD : LOGFMT_NEW,
 		.cputype = daemon_cputype(d), .cpuid = d->cpu.id,
@@ -194,8 +194,8 @@ int op_writelog(struct request *rq)
 	if (!logfile_put(o->log, clock_ns(), &ev))
 		return 0;
 	user_part_text(o->user, USER_SHARE, share, sizeof(share));
-	return deny(&rq->r->why, -ENOMEM, "the log takes no record: it is being closed, has failed, "
-		    "or all buffers that its user may have are in use (%s of "
+	return deny(&rq->r->why, -ENOMEM, "the log takes no record: it is being closed, has "
+		    "failed, or all buffers that its user may have are in use (%s of "
 		    "kern.hwpmc.nbuffers=%d, all if privileged)", share,
 		    rq->d->config.value[TUN_NBUFFERS]);
 }

@@ -126,9 +126,10 @@ int ruling_check(const struct ruling *by, enum setting_point point, const struct
 	return err;
 }
 
-uint64_t ruling_number(const struct ruling *by, enum setting s, const struct cred *client)
+uint64_t ruling_number(const struct ruling *by, enum setting s, const struct cred *client,
+		       uint64_t none)
 {
 	const struct site_rule *r = policy_privileged(client) ? NULL : grant_rule(by->grant, s);
 
-	return r ? r->number[s] : SETTING_UNLIMITED;
+	return r && r->number[s] != SETTING_UNLIMITED ? r->number[s] : none;
 }

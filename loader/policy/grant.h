@@ -45,7 +45,8 @@ const struct site_rule *grant_rule(const struct grant *g, enum setting s);
 int ruling_check(const struct ruling *by, enum setting_point point, const struct cred *client,
 		 const struct setting_question *q, struct reason *why);
 
-/* A number that only a rule can set; SETTING_UNLIMITED: none does. */
-uint64_t ruling_number(const struct ruling *by, enum setting s, const struct cred *client);
+/* A number that only a rule can set; `none` if it is unlimited. */
+uint64_t ruling_number(const struct ruling *by, enum setting s, const struct cred *client,
+		       uint64_t none);
 
 #endif

@@ -27,7 +27,7 @@ static const char *const class_names[] = {
 /* --- values ----------------------------------------------------------------------------------- */
 
 /* The item without its "~", split at its ":"; *event is NULL if it has none. */
-static bool event_split(char *item, char **class, char **event)
+static bool event_item_split(char *item, char **class, char **event)
 {
 	bool without = *item == '~';
 
@@ -38,13 +38,13 @@ static bool event_split(char *item, char **class, char **event)
 	return without;
 }
 
-static int event_check(const char *item, struct reason *why)
+static int event_item_check(const char *item, struct reason *why)
 {
 	char copy[WORD], *class, *event;
 	struct nearest near;
 
 	snprintf(copy, sizeof(copy), "%s", item);
-	(void)event_split(copy, &class, &event);
+	(void)event_item_split(copy, &class, &event);
 	nearest_begin(&near, class);
 	if (event && !*event)
 		return deny(why, -EINVAL, "\"%.60s\": no event behind the \":\"; write %.30s for "
@@ -59,7 +59,7 @@ static int event_check(const char *item, struct reason *why)
 		    nearest_hint(&near, ""));
 }
 
-static int take_events(const char *value, uint64_t *number, struct reason *why)
+static int value_take_events(const char *value, uint64_t *number, struct reason *why)
 {
 	const char *list = value;
 	char item[WORD];
@@ -70,11 +70,11 @@ static int take_events(const char *value, uint64_t *number, struct reason *why)
 	if (!value[strspn(value, ", ")])
 		return deny(why, -EINVAL, "events has no value; \"none\" is for none");
 	while (!err && site_word(&list, item, sizeof(item)))
-		err = event_check(item, why);
+		err = event_item_check(item, why);
 	return err;
 }
 
-static int take_modes(const char *value, uint64_t *number, struct reason *why)
+static int value_take_modes(const char *value, uint64_t *number, struct reason *why)
 {
 	static const char *const names[] = { [PMC_MODE_SC] = "SC", [PMC_MODE_TS] = "TS",
 					     [PMC_MODE_TC] = "TC" };
@@ -109,9 +109,9 @@ struct judgement {
 };
 
 /* "FMT: pmcs="8" (FILE:LINE)": every refusal by a rule. */
-static int refuse(const struct judgement *j, int err, const char *fmt, ...)
+static int rule_deny(const struct judgement *j, int err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-static int refuse(const struct judgement *j, int err, const char *fmt, ...)
+static int rule_deny(const struct judgement *j, int err, const char *fmt, ...)
 {
 	char text[WIRE_MAX_REASON];
 	va_list args;
@@ -123,7 +123,7 @@ static int refuse(const struct judgement *j, int err, const char *fmt, ...)
 		    j->r->value[j->s], j->r->file, j->r->line);
 }
 
-static uint64_t number_of(const struct judgement *j)
+static uint64_t rule_number(const struct judgement *j)
 {
 	return j->r->number[j->s];
 }
@@ -143,7 +143,7 @@ static bool events_admit(const char *list, const struct setting_question *q)
 	if (!strcmp(list, "all") || !strcmp(list, "none"))
 		return *list == 'a';
 	while (site_word(&list, item, sizeof(item))) {
-		bool without = event_split(item, &class, &event);
+		bool without = event_item_split(item, &class, &event);
 
 		if (site_pattern(class, q->class) && event_matches(event, q))
 			admitted = !without;
@@ -157,8 +157,8 @@ static int judge_events(const struct judgement *j)
 
 	if (!j->r || events_admit(j->r->value[j->s], q))
 		return 0;
-	return refuse(j, -EPERM, "%s:%s is not among the events that you may count, which needs "
-		      "CAP_PERFMON or another rule", q->class, q->event ? q->event : q->number);
+	return rule_deny(j, -EPERM, "%s:%s is not among the events that you may count, which needs "
+			 "CAP_PERFMON or another rule", q->class, q->event ? q->event : q->number);
 }
 
 static int judge_modes(const struct judgement *j)
@@ -170,22 +170,22 @@ static int judge_modes(const struct judgement *j)
 	if (!j->r)
 		return deny(j->why, -EPERM, "system-scope PMCs need CAP_PERFMON, or "
 			    "security.bsd.unprivileged_syspmcs=\"1\" in pmcbpf.conf");
-	if (number_of(j) >> j->q->mode & 1)
+	if (rule_number(j) >> j->q->mode & 1)
 		return 0;
-	return refuse(j, -EPERM, "mode %s is not among yours: use one of them, or get CAP_PERFMON",
-		      names[j->q->mode]);
+	return rule_deny(j, -EPERM, "mode %s is not among yours: use one, or get CAP_PERFMON",
+			 names[j->q->mode]);
 }
 
 static int judge_kernel(const struct judgement *j)
 {
-	if (!j->r || number_of(j) || !j->q->kernel)
+	if (!j->r || rule_number(j) || !j->q->kernel)
 		return 0;
-	return refuse(j, -EPERM, "you may not count the kernel: add \"usr\" to the event, or get "
-		      "CAP_PERFMON");
+	return rule_deny(j, -EPERM, "you may not count the kernel: add \"usr\" to the event, or "
+			 "get CAP_PERFMON");
 }
 
 /* Are all of the target's ids the client's? */
-static bool is_own(const struct cred *client, const struct cred *target)
+static bool cred_owns(const struct cred *client, const struct cred *target)
 {
 	for (unsigned int i = 0; i < IDS; i++)
 		if (target->uid[i] != client->uid[ID_REAL])
@@ -201,22 +201,22 @@ static int judge_processes(const struct judgement *j)
 		return deny(j->why, -EPERM, "only privileged processes may attach to others here "
 			    "(security.bsd.unprivileged_proc_debug=\"0\"); attach to yourself, or "
 			    "get CAP_PERFMON");
-	if (number_of(j) == PROCESSES_SELF)
-		return refuse(j, -EPERM, "you may not attach to other processes: attach to "
-			      "yourself, or get CAP_PERFMON");
-	if (number_of(j) == PROCESSES_ANY || is_own(j->client, j->q->target))
+	if (rule_number(j) == PROCESSES_SELF)
+		return rule_deny(j, -EPERM, "you may not attach to other processes: attach to "
+				 "yourself, or get CAP_PERFMON");
+	if (rule_number(j) == PROCESSES_ANY || cred_owns(j->client, j->q->target))
 		return 0;
-	return refuse(j, -EPERM, "process %d is another user's: attach to your own, or get "
-		      "CAP_PERFMON", j->q->named);
+	return rule_deny(j, -EPERM, "process %d is another user's: attach to your own, or get "
+			 "CAP_PERFMON", j->q->named);
 }
 
 static int judge_registers(const struct judgement *j)
 {
-	uint64_t allowed = j->r ? number_of(j) : REGISTERS_ANY;
+	uint64_t allowed = j->r ? rule_number(j) : REGISTERS_ANY;
 
 	if (allowed == REGISTERS_NONE)
-		return refuse(j, -EPERM, "registers are not for you, which takes CAP_PERFMON or "
-			      "another rule");
+		return rule_deny(j, -EPERM, "registers are not for you, which takes CAP_PERFMON or "
+				 "another rule");
 	if (!j->q->admin || allowed == REGISTERS_ADMIN)
 		return 0;
 	return deny(j->why, -EPERM, "%s tells what others do, and needs CAP_PERFMON or "
@@ -225,10 +225,10 @@ static int judge_registers(const struct judgement *j)
 
 static int judge_pmcs(const struct judgement *j)
 {
-	if (!j->r || j->q->pmcs < number_of(j))
+	if (!j->r || j->q->pmcs < rule_number(j))
 		return 0;
-	return refuse(j, -EAGAIN, "uid %u has %u PMCs, as many as it may: release some first",
-		      j->q->uid, j->q->pmcs);
+	return rule_deny(j, -EAGAIN, "uid %u has %u PMCs, as many as it may: release some first",
+			 j->q->uid, j->q->pmcs);
 }
 
 static int judge_rate(const struct judgement *j)
@@ -236,40 +236,40 @@ static int judge_rate(const struct judgement *j)
 	const struct setting_question *q = j->q;
 	uint64_t least;
 
-	if (!j->r || !q->ticks || number_of(j) == SETTING_UNLIMITED)
+	if (!j->r || !q->ticks || rule_number(j) == SETTING_UNLIMITED)
 		return 0;
-	least = (q->ticks + number_of(j) - 1) / number_of(j);
+	least = (q->ticks + rule_number(j) - 1) / rule_number(j);
 	if (q->period >= least)
 		return 0;
-	return refuse(j, -EPERM, "a period of %" PRIu64 " is %" PRIu64 " samples a second: yours "
-		      "is %" PRIu64 " or more", q->period, q->ticks / (q->period ? q->period : 1),
-		      least);
+	return rule_deny(j, -EPERM, "a period of %" PRIu64 " is %" PRIu64 " samples a second: "
+			 "yours is %" PRIu64 " or more", q->period,
+			 q->ticks / (q->period ? q->period : 1), least);
 }
 
 static int judge_period(const struct judgement *j)
 {
 	const struct setting_question *q = j->q;
 
-	if (!j->r || q->ticks || q->period >= number_of(j))
+	if (!j->r || q->ticks || q->period >= rule_number(j))
 		return 0;
-	return refuse(j, -EPERM, "a period of %" PRIu64 " is too short: yours is %" PRIu64
-		      " or more", q->period, number_of(j));
+	return rule_deny(j, -EPERM, "a period of %" PRIu64 " is too short: yours is %" PRIu64
+			 " or more", q->period, rule_number(j));
 }
 
 static int judge_log(const struct judgement *j)
 {
-	if (!j->r || number_of(j))
+	if (!j->r || rule_number(j))
 		return 0;
-	return refuse(j, -EPERM, "logs are not for you: count without one, or get CAP_PERFMON");
+	return rule_deny(j, -EPERM, "logs are not for you: count without one, or get CAP_PERFMON");
 }
 
 static int judge_trace(const struct judgement *j)
 {
-	if (j->r ? number_of(j) == SETTING_YES : j->config->value[TUN_KTR_UNPRIVILEGED] != 0)
+	if (j->r ? rule_number(j) == SETTING_YES : j->config->value[TUN_KTR_UNPRIVILEGED] != 0)
 		return 0;
 	if (j->r)
-		return refuse(j, -EPERM, "the kernel's trace rings are not for you, which takes "
-			      "CAP_PERFMON or another rule");
+		return rule_deny(j, -EPERM, "the kernel's trace rings are not for you, which takes "
+				 "CAP_PERFMON or another rule");
 	return deny(j->why, -EPERM, "the kernel's trace rings need CAP_PERFMON, or "
 		    "ktr.unprivileged=\"1\" in pmcbpf.conf");
 }
@@ -293,9 +293,9 @@ static const struct {
 	enum tunable tunable;		/* 0: none */
 	const char *preset[2];
 } settings[SETTINGS] = {
-	[SET_EVENTS] = { "events", take_events, .points = POINT_ALLOCATE, .judge = judge_events,
-			 PRESET("all") },
-	[SET_MODES] = { "modes", take_modes, .points = POINT_SCOPE | POINT_ALLOCATE,
+	[SET_EVENTS] = { "events", value_take_events, .points = POINT_ALLOCATE,
+			 .judge = judge_events, PRESET("all") },
+	[SET_MODES] = { "modes", value_take_modes, .points = POINT_SCOPE | POINT_ALLOCATE,
 			.judge = judge_modes, TUNABLE(SYSPMCS, "TC,TS", "SC,TC,TS") },
 	[SET_KERNEL] = { "kernel", .words = { "no", "yes" }, .points = POINT_ALLOCATE,
 			 .judge = judge_kernel, PRESET("yes") },
@@ -345,7 +345,7 @@ static int setting_find(const char *name, enum setting *s, struct reason *why)
 		    "have", name, nearest_hint(&near, ""));
 }
 
-static int take_word(enum setting s, const char *value, uint64_t *number, struct reason *why)
+static int value_take_word(enum setting s, const char *value, uint64_t *number, struct reason *why)
 {
 	const char *const *words = settings[s].words;
 
@@ -356,7 +356,8 @@ static int take_word(enum setting s, const char *value, uint64_t *number, struct
 		    words[1], words[2] ? ", " : "", words[2] ? words[2] : "", value);
 }
 
-static int take_number(enum setting s, const char *value, uint64_t *number, struct reason *why)
+static int value_take_number(enum setting s, const char *value, uint64_t *number,
+			     struct reason *why)
 {
 	*number = SETTING_UNLIMITED;
 	if (settings[s].unlimited && !strcmp(value, "unlimited"))
@@ -382,8 +383,8 @@ int setting_take(struct site_rule *r, const char *name, const char *value, struc
 	if (settings[s].take)
 		return settings[s].take(value, &r->number[s], why);
 	if (settings[s].words[0])
-		return take_word(s, value, &r->number[s], why);
-	return take_number(s, value, &r->number[s], why);
+		return value_take_word(s, value, &r->number[s], why);
+	return value_take_number(s, value, &r->number[s], why);
 }
 
 /* Containers never have what concerns the whole machine. */

@@ -114,7 +114,7 @@ void user_charge(struct user_table *t, struct user *u, enum pool_kind pool, unsi
  */
 void user_limits(const struct user_table *t, const struct user *u, enum pool_kind pool,
 		 unsigned int *own, unsigned int *all);
-/* The number of n that this user leaves to privileged ones: at least 1, unless n is 1 or it is 0%. */
+/* The number of n that this user leaves to privileged ones: at least 1, unless n is 1, or 0 %. */
 unsigned int user_reserve(const struct user *u, unsigned int n);
 /* The number of n that this user may have if it is unprivileged: at least 1. */
 unsigned int user_share(const struct user *u, unsigned int n);
