@@ -25,7 +25,7 @@ INSTALL += install-loader
 install-loader: $(PMCBPFD)
 	$(call say,INSTALL,$(DESTDIR)$(SBINDIR)/pmcbpfd)
 	$(Q)install -d $(DESTDIR)$(SBINDIR) $(DESTDIR)$(PREFIX)/lib/systemd/system \
-		$(DESTDIR)$(SYSCONFDIR)/pmcbpf
+		$(DESTDIR)$(SYSCONFDIR)/pmcbpf/policy.d
 	$(Q)install -m 755 $(PMCBPFD) $(DESTDIR)$(SBINDIR)/pmcbpfd
 	@# The administrator's own list stays.
 	$(Q)[ -e $(DESTDIR)$(SYSCONFDIR)/pmcbpf/msr.list ] || \

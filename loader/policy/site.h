@@ -7,10 +7,10 @@
  * has that setting decides.  Where no rule does, the tunables decide, as they do without any rule
  * (setting.h).  Example:
  *
- *	group="perf"  modes="SC,TC,TS"
- *	              pmcs="8" kernel="no"
+ *	group="perf" modes="SC,TC,TS"
+ *	modes="TC" pmcs="8"
  *
- * Every user has at most 8 PMCs, which count user code; members of the group perf count whole CPUs
+ * Every user has at most 8 PMCs, which count processes; members of the group perf count whole CPUs
  * as well.  The first rule says nothing on pmcs, so the second one decides on that for them, too.
  *
  * All files are read together: an error in any of them keeps none of the new rules.  Rules are

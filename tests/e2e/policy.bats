@@ -179,8 +179,7 @@ is_complete() { [ "$(stat -c %s "$1")" -ge 48000 ]; }
 @test "SIGHUP: all files or none; the daemon names file and line, and the old rules stay" {
 	with_rules <<<'pmcs="1"'
 	client a "${nobody[@]}"
-	two=(alloc 3 15 $FAULTS any 0 alloc 3 15 $FAULTS any 0)
-	expect a 'alloc EAGAIN *' "${two[@]}"
+	expect a 'alloc EAGAIN *' alloc 3 15 $FAULTS any 0 alloc 3 15 $FAULTS any 0
 	rules 60-more <<<'pmcs="many"'
 	rules 50-test <<<'pmcs="5"'
 	reload "$RULES/60-more.conf:1: pmcs takes a number"
@@ -271,6 +270,7 @@ reserve=\"10\"  # user.reserve" ]
 		rm -f "$RULES"/*.conf
 		cp "$example" "$RULES/50-example.conf"
 		run timeout 60 pmcbpfd -t -o "policy.dir=$RULES"
-		refute grep -q "50-example.conf:[0-9]*: \(there is no [^ug]\|[^t]\)" <<<"$output"
+		# The machine may lack the groups, which is a warning.
+		refute grep -v ': there is no \(user\|group\) "' <(grep -F 50-example.conf <<<"$output")
 	done
 }

@@ -178,7 +178,8 @@ static void test_matching(void **state)
 	struct grant g;
 
 	assert_int_equal(parse("user=5 pmcs=1\ngroup=8 kernel=no\nuser=6 group=9 pmcs=3\n"
-			       "container=any pmcs=4\ncontainer=\"/x/*,/system.slice/*.service\" pmcs=5\n"
+			       "container=any pmcs=4\n"
+			       "container=\"/x/*,/system.slice/*.service\" pmcs=5\n"
 			       "container=none pmcs=6 kernel=yes\nuser=6 kernel=yes", NULL), 0);
 	/* The first rule that has the setting decides on it, and on nothing else. */
 	g = grant_of(5, false, "/");
@@ -252,7 +253,7 @@ static void test_settings(void **state)
 		int err;
 		const char *reason;
 	} cases[] = {
-		{ "modes=TC", POINT_SCOPE, { .mode = PMC_MODE_SC }, -EPERM, "mode SC is not among" },
+		{ "modes=TC", POINT_SCOPE, { .mode = PMC_MODE_SC }, -EPERM, "mode SC is not" },
 		{ "modes=TC", POINT_ALLOCATE, { .mode = PMC_MODE_TS }, -EPERM, "mode TS is not" },
 		{ "modes=TC", POINT_ALLOCATE, { .mode = PMC_MODE_TC }, 0, NULL },
 		{ "modes=\"SC TC\"", POINT_SCOPE, { .mode = PMC_MODE_SC }, 0, NULL },
@@ -260,12 +261,12 @@ static void test_settings(void **state)
 		{ "kernel=no", POINT_ALLOCATE, { .mode = PMC_MODE_TC, .kernel = true }, -EPERM,
 		  "add \"usr\" to the event" },
 		{ "kernel=no", POINT_ALLOCATE, { .mode = PMC_MODE_TC }, 0, NULL },
-		{ "processes=self", POINT_ATTACH, { .target = &mine }, -EPERM, "attach to yourself" },
+		{ "processes=self", POINT_ATTACH, { .target = &mine }, -EPERM, "to yourself" },
 		{ "processes=own", POINT_ATTACH, { .target = &mine }, 0, NULL },
 		{ "processes=own", POINT_ATTACH, { .target = &theirs, .named = 7 }, -EPERM,
 		  "process 7 is another user's" },
 		{ "processes=any", POINT_ATTACH, { .target = &theirs }, 0, NULL },
-		{ "registers=none", POINT_REGISTER, { .event = "MSR-X" }, -EPERM, "registers are not" },
+		{ "registers=none", POINT_REGISTER, { .event = "MSR-X" }, -EPERM, "registers are" },
 		{ "registers=any", POINT_REGISTER, { .event = "MSR-X" }, 0, NULL },
 		{ "registers=any", POINT_REGISTER, { .event = "MSR-X", .admin = true }, -EPERM,
 		  "MSR-X tells what others do" },
@@ -278,7 +279,7 @@ static void test_settings(void **state)
 		{ "rate=1000", POINT_PERIOD, { .ticks = 1000000000, .period = 999999 }, -EPERM,
 		  "yours is 1000000 or more" },
 		{ "rate=1000", POINT_PERIOD, { .ticks = 128, .period = 1 }, 0, NULL },
-		{ "rate=3", POINT_PERIOD, { .ticks = 10, .period = 3 }, -EPERM, "yours is 4 or more" },
+		{ "rate=3", POINT_PERIOD, { .ticks = 10, .period = 3 }, -EPERM, "is 4 or more" },
 		{ "rate=1", POINT_PERIOD, { .period = 1 }, 0, NULL },
 		{ "period=100", POINT_PERIOD, { .period = 99 }, -EPERM, "yours is 100 or more" },
 		{ "period=100", POINT_PERIOD, { .period = 100 }, 0, NULL },
@@ -286,7 +287,7 @@ static void test_settings(void **state)
 		{ "log=0", POINT_LOG, { 0 }, -EPERM, "logs are not for you" },
 		{ "log=1", POINT_LOG, { 0 }, 0, NULL },
 		{ "trace=yes", POINT_TRACE, { 0 }, 0, NULL },
-		{ "trace=no", POINT_TRACE, { 0 }, -EPERM, "the kernel's trace rings are not for you" },
+		{ "trace=no", POINT_TRACE, { 0 }, -EPERM, "trace rings are not for you" },
 		{ "pmcs=1", POINT_TRACE, { 0 }, -EPERM, "ktr.unprivileged=\"1\"" },
 	};
 
@@ -381,7 +382,8 @@ static void test_folder(void **state)
 	assert_contains(why.text, "/30-c.conf:1: expected");
 	put(dir, "30-c.conf", "", 0664);
 	assert_int_equal(site_read(dir, warn, NULL, &s, &why), -EPERM);
-	assert_contains(why.text, "30-c.conf may be written by other users than root; run chmod go-w");
+	assert_contains(why.text, "30-c.conf may be written by other users than root; run chmod "
+			"go-w");
 	snprintf(command, sizeof(command), "rm -r %s", dir);
 	assert_int_equal(system(command), 0);	/* NOLINT(cert-env33-c) */
 	/* No folder: no rules. */

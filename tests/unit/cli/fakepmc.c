@@ -26,8 +26,8 @@
 #define NROWS	 4
 
 enum function { INIT, ALLOCATE, ATTACH, START, STOP, READ, RELEASE, ENABLE, DISABLE, PMCINFO, STATS,
-		NPMC, CPUINFO, NAMES, GATES, POLICY, LIST, GET, SET, KTR_INFO, KTR_CONTROL, KTR_OPEN,
-		NFUNCTIONS };
+		NPMC, CPUINFO, NAMES, GATES, POLICY, LIST, GET, SET, KTR_INFO, KTR_CONTROL,
+		KTR_OPEN, NFUNCTIONS };
 
 static const char *const function_names[NFUNCTIONS] = {
 	"init", "allocate", "attach", "start", "stop", "read", "release", "enable", "disable",
