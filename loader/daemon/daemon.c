@@ -219,30 +219,49 @@ static void daemon_warn(void *arg, const char *line)
 	messages_put(&d->log, LOG_WARNING, "%s", line);
 }
 
-/* A process without groups to read has exited: nothing is granted to it any more. */
-static void owner_renew(struct daemon *d, struct owner *o)
+static int owner_renew(struct daemon *d, struct owner *o, struct reason *why)
 {
-	struct reason why;
+	int err = 0;
 
 	if (o->grant)
 		grant_renew(o->grant, d->site);
-	else if (daemon_grant(d, &o->cred, o->user, &o->grant, &why))
-		owner_end(&d->owners, o);
-	user_set_rules(o->user, o->grant);
+	else
+		err = daemon_grant(d, &o->cred, o->user, &o->grant, why);
+	user_set_rules(o->user, o->grant, o->number);
+	/* A process that has exited makes no request any more. */
+	return err == -ESRCH ? 0 : err;
+}
+
+/* All processes that are connected get the rules of now. */
+static int owners_renew(struct daemon *d, struct reason *why)
+{
+	int err = 0;
+
+	user_drop_rules(&d->users);
+	for (unsigned int i = 0; d->owners.bucket && i < d->owners.buckets; i++)
+		for (struct owner *o = d->owners.bucket[i]; o && !err; o = o->next)
+			err = owner_renew(d, o, why);
+	return err;
 }
 
 int daemon_read_rules(struct daemon *d, struct reason *why)
 {
-	struct site_rules *before = d->site;
-	int err = site_read(d->config.policy_dir, daemon_warn, d, &d->site, why);
+	struct site_rules *before = d->site, *fresh;
+	struct reason unused;
+	int err = site_read(d->config.policy_dir, daemon_warn, d, &fresh, why);
 
 	if (err)
 		return err;
+	d->site = fresh;
+	err = owners_renew(d, why);
+	if (err) {
+		/* Every process has a grant of these, or there are none. */
+		d->site = before;
+		(void)owners_renew(d, &unused);
+		site_free(fresh);
+		return err;
+	}
 	d->site_generation++;
-	user_drop_rules(&d->users);
-	for (unsigned int i = 0; d->owners.bucket && i < d->owners.buckets; i++)
-		for (struct owner *o = d->owners.bucket[i]; o; o = o->next)
-			owner_renew(d, o);
 	site_free(before);
 	return 0;
 }

@@ -13,6 +13,7 @@ int owner_table_init(struct owner_table *t, unsigned int buckets, const struct d
 {
 	t->debug = debug;
 	t->owners = 0;
+	t->numbers = 0;
 	t->ends = 0;
 	TAILQ_INIT(&t->ended);
 	TAILQ_INIT(&t->waits);
@@ -53,6 +54,7 @@ int owner_get(struct owner_table *t, struct user *user, const struct cred *cred,
 		}
 		TAILQ_INIT(&o->pmcs);
 		o->cred = *cred;
+		o->number = ++t->numbers;
 		o->user = user;
 		user->references++;
 		o->pidfd = pidfd;

@@ -140,8 +140,11 @@ void user_part_text(const struct user *u, enum user_part part, char *buf, size_t
 		snprintf(buf, size, "user.%s=%d percent", name, user_percent(u, part));
 }
 
-void user_set_rules(struct user *u, const struct grant *g)
+void user_set_rules(struct user *u, const struct grant *g, uint64_t number)
 {
+	if (number < u->ruled)
+		return;
+	u->ruled = number;
 	u->rule[USER_SHARE] = grant_rule(g, SET_SHARE);
 	u->rule[USER_RESERVE] = grant_rule(g, SET_RESERVE);
 }
@@ -150,8 +153,10 @@ void user_drop_rules(struct user_table *t)
 {
 	struct user *u;
 
-	LIST_FOREACH(u, &t->users, next)
-		user_set_rules(u, NULL);
+	LIST_FOREACH(u, &t->users, next) {
+		u->ruled = 0;
+		user_set_rules(u, NULL, 0);
+	}
 }
 
 unsigned int user_share(const struct user *u, unsigned int n)

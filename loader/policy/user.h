@@ -65,7 +65,8 @@ struct user {
 	unsigned int references;
 	unsigned int used[POOLS];
 	unsigned int pmcs;
-	const struct site_rule *rule[USER_PARTS];	/* NULL: the tunable decides */
+	const struct site_rule *rule[USER_PARTS];	/* NULL: the tunable decides … */
+	uint64_t ruled;			/* … for the process with this number */
 	TAILQ_HEAD(, work) works;	/* server/work.h: ready work … */
 	TAILQ_ENTRY(user) turn;		/* … and the place among the users that have any */
 	bool in_turn;
@@ -90,8 +91,8 @@ void user_pool(struct user_table *t, enum pool_kind pool, unsigned int size);
 struct user *user_get(struct user_table *t, const struct cred *cred);
 /* Drops a reference. */
 void user_put(struct user *u);
-/* The rules of the process that connected last decide on a user's parts. */
-void user_set_rules(struct user *u, const struct grant *g);
+/* The rules of the process that connected last, with the highest number, decide on a user's parts. */
+void user_set_rules(struct user *u, const struct grant *g, uint64_t number);
 /* Before the rules are read again: all users lose them. */
 void user_drop_rules(struct user_table *t);
 /* "user.share=25 percent", or the rule in its place. */

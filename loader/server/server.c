@@ -43,7 +43,7 @@ static struct user *connection_charge(struct server *s, const struct cred *cred,
 	}
 	err = daemon_grant(s->d, cred, user, grant, why);
 	if (!err)
-		user_set_rules(user, *grant);
+		user_set_rules(user, *grant, s->d->owners.numbers + 1);
 	err = err ?: user_take(&s->d->users, user, POOL_CONNECTIONS, 1, why);
 	/* The charge keeps the user. */
 	user_put(user);

@@ -339,7 +339,9 @@ static void test_parts(void **state)
 	g = grant_of(7, false, "/");
 	u = user_get(&users, &c);
 	assert_int_equal(user_share(u, 100), 25);
-	user_set_rules(u, &g);
+	user_set_rules(u, &g, 2);
+	/* A process that connected before that one. */
+	user_set_rules(u, NULL, 1);
 	assert_int_equal(user_share(u, 100), 3);
 	assert_int_equal(user_reserve(u, 100), 50);
 	assert_int_equal(user_take(&users, u, POOL_LOGS, 4, &why), -EAGAIN);
