@@ -70,7 +70,8 @@ static int value_take_events(const char *value, uint64_t *number, struct reason 
 	if (!value[strspn(value, ", ")])
 		return deny(why, -EINVAL, "events has no value; \"none\" is for none");
 	while (!err && site_word(&list, item, sizeof(item)))
-		err = event_item_check(item, why);
+		err = strlen(item) < sizeof(item) - 1 ? event_item_check(item, why) :
+		      deny(why, -EINVAL, "\"%.40s\"... is longer than any event's name", item);
 	return err;
 }
 

@@ -24,11 +24,16 @@
 
 bool site_word(const char **list, char *word, size_t size)
 {
-	const char *p = *list + strspn(*list, ", ");
-	size_t n = strcspn(p, ", ");
+	const char *p = *list;
+	size_t n = 0;
 
-	*list = p + n;
-	snprintf(word, size, "%.*s", (int)n, p);
+	while (*p == ',' || *p == ' ')
+		p++;
+	for (; *p && *p != ',' && *p != ' '; p++)
+		if (n < size - 1)
+			word[n++] = *p;
+	word[n] = '\0';
+	*list = p;
 	return n > 0;
 }
 
@@ -97,7 +102,7 @@ static void id_warn(const struct site_rules *s, const struct site_rule *r, bool 
 static void id_resolve(const struct site_rules *s, const struct site_rule *r, bool group,
 		       struct site_id *id)
 {
-	const struct site_id *before = id_earlier(s, group, id->name);
+	const struct site_id *before;
 	uint64_t number;
 
 	if (!number_parse(id->name, 10, UINT32_MAX - 1, &number)) {
@@ -105,6 +110,7 @@ static void id_resolve(const struct site_rules *s, const struct site_rule *r, bo
 		id->known = true;
 		return;
 	}
+	before = id_earlier(s, group, id->name);
 	if (before) {
 		id->id = before->id;
 		id->known = before->known;
@@ -149,7 +155,7 @@ static int rule_take_container(struct site_rule *r, const char *value, struct re
 	if (r->container != SITE_CGROUP)
 		return 0;
 	while (site_word(&list, word, sizeof(word)))
-		if (*word != '/')
+		if (*word != '/' || strlen(word) == sizeof(word) - 1)
 			return deny(why, -EINVAL, "container takes any, none, or paths of control "
 				    "groups that begin with a /, as \"/machine.slice/*\", not "
 				    "\"%.60s\"", word);
@@ -198,18 +204,25 @@ bool site_matches(const struct site_rule *r, const struct site_subject *who)
 
 /* --- contradictions --------------------------------------------------------------------------- */
 
+/* Names of the same user are compared by number; others are nobody's. */
+static bool id_same(const struct site_id *a, const struct site_id *b)
+{
+	return a->known == b->known && (a->known ? a->id == b->id : !strcmp(a->name, b->name));
+}
+
 static bool ids_cover(const struct site_ids *a, const struct site_ids *b)
 {
+	if (!a->n)
+		return true;
 	for (unsigned int i = 0; i < b->n; i++) {
 		unsigned int j = 0;
 
-		while (j < a->n && strcmp(a->id[j].name, b->id[i].name) &&
-		       !(a->id[j].known && b->id[i].known && a->id[j].id == b->id[i].id))
+		while (j < a->n && !id_same(&a->id[j], &b->id[i]))
 			j++;
-		if (a->n && j == a->n)
+		if (j == a->n)
 			return false;
 	}
-	return !a->n || b->n;
+	return b->n;
 }
 
 /* Is rule a for every process that rule b is for? */

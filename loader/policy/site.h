@@ -26,7 +26,7 @@
 
 #include "lib/base/reason.h"
 
-#define SITE_RULES_MAX 4096u
+#define SITE_RULES_MAX 2048u
 
 enum setting {
 	SET_EVENTS,			/* classes and events */
