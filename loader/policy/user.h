@@ -91,7 +91,7 @@ void user_pool(struct user_table *t, enum pool_kind pool, unsigned int size);
 struct user *user_get(struct user_table *t, const struct cred *cred);
 /* Drops a reference. */
 void user_put(struct user *u);
-/* The rules of the process that connected last, with the highest number, decide on a user's parts. */
+/* The process that connected last, with the highest number, decides on the user's parts. */
 void user_set_rules(struct user *u, const struct grant *g, uint64_t number);
 /* Before the rules are read again: all users lose them. */
 void user_drop_rules(struct user_table *t);

@@ -80,6 +80,8 @@ last_is() {
 	last_is 'attach 0'
 	rules 50-test <<<'processes="own"'
 	reload 'hwpmc:'
+	run run_as_nobody pmccontrol --doctor
+	[[ $output == *"limits  processes of others: your own that you may debug: processes=\"own\" ($RULES/50-test.conf:1)"* ]]
 	run run_as_nobody bash -c "$start"
 	refute grep EPERM <<<"$output"
 	workload other pages=10
@@ -248,6 +250,8 @@ log=\"unlimited\"  # default
 trace=\"no\"  # ktr.unprivileged
 share=\"25\"  # user.share
 reserve=\"10\"  # user.reserve" ]
+	run run_as_nobody pmccontrol --doctor
+	[[ $output == *'system-scope counting: no: mode SC is not among yours: '*"modes=\"TC\" ($RULES/50-test.conf:2)"* ]]
 	# The output for root is a file of rules; a thousand take several replies.
 	pmccontrol --policy >before
 	for ((i = 0; i < 1000; i++)); do echo "user=\"$((100000 + i))\" pmcs=\"$i\""; done | rules 40-many
