@@ -38,10 +38,27 @@ static bool event_item_split(char *item, char **class, char **event)
 	return without;
 }
 
+/*
+ * The name of a hardware event is resolved by the client, and would be its word only.  True: the
+ * pattern is of such a class, and can match no number.
+ */
+static bool event_is_claimed(const char *class, const char *event)
+{
+	static const char *const named[] = { "SOFT", "TSC", "MSR" };
+
+	if (!event || *event == '*' || !strncasecmp(event, "0x", 2))
+		return false;
+	for (unsigned int i = 0; i < sizeof(named) / sizeof(named[0]); i++)
+		if (site_pattern(class, named[i]))
+			return false;
+	return true;
+}
+
 static int event_item_check(const char *item, struct reason *why)
 {
 	char copy[WORD], *class, *event;
 	struct nearest near;
+	bool known = false;
 
 	snprintf(copy, sizeof(copy), "%s", item);
 	(void)event_item_split(copy, &class, &event);
@@ -50,10 +67,15 @@ static int event_item_check(const char *item, struct reason *why)
 		return deny(why, -EINVAL, "\"%.60s\": no event behind the \":\"; write %.30s for "
 			    "all events of the class", item, class);
 	for (unsigned int i = 0; i < NCLASSES; i++) {
-		if (site_pattern(class, class_names[i]))
-			return 0;
+		known |= site_pattern(class, class_names[i]);
 		nearest_offer(&near, class_names[i]);
 	}
+	if (known && event_is_claimed(class, event))
+		return deny(why, -EINVAL, "\"%.60s\": events of hardware counters are known by "
+			    "number, as %.20s:0xc0; /sys/bus/event_source/devices/*/events has the "
+			    "numbers of names", item, class);
+	if (known)
+		return 0;
 	return deny(why, -EINVAL, "\"%.60s\": there is no class %.40s%s; write CLASS:EVENT, as "
 		    "SOFT:PAGE_FAULT.*, or \"all\" or \"none\"", item, class,
 		    nearest_hint(&near, ""));

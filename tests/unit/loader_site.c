@@ -117,6 +117,7 @@ static void test_malformed(void **state)
 		{ "events=\"\"", "events has no value" },
 		{ "events=\"SOFTY\"", "there is no class SOFTY (did you mean \"SOFT\"?)" },
 		{ "events=\"SOFT:\"", "no event behind the \":\"" },
+		{ "events=\"IAP:instructions\"", "are known by number, as IAP:0xc0" },
 		{ "user=\"\" pmcs=1", "user has no name" },
 		{ "group=\",\" pmcs=1", "group has no name" },
 		{ "container=docker pmcs=1", "paths of control groups that begin with a /" },
