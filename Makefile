@@ -186,7 +186,7 @@ uninstall:  ## remove what install has installed
 		case /$$file in $(SYSCONFDIR)/*) cmp -s "$$file" '$(DESTDIR)/'"$$file" || continue ;; esac; \
 		rm -f '$(DESTDIR)/'"$$file"; done
 	@-rmdir $(addprefix $(DESTDIR)$(INCLUDEDIR),/sys /machine /openbsd/sys /openbsd/machine /openbsd /) \
-		$(DESTDIR)$(SYSCONFDIR)/pmcbpf $(DESTDIR)$(PREFIX)/share/pmcbpf 2>/dev/null
+		$(DESTDIR)$(SYSCONFDIR)/pmcbpf/policy.d $(DESTDIR)$(SYSCONFDIR)/pmcbpf $(DESTDIR)$(PREFIX)/share/pmcbpf 2>/dev/null
 
 clean:  ## remove $(O)
 	rm -rf $(O)

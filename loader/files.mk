@@ -25,7 +25,7 @@ INSTALL += install-loader
 install-loader: $(PMCBPFD)
 	$(call say,INSTALL,$(DESTDIR)$(SBINDIR)/pmcbpfd)
 	$(Q)install -d $(DESTDIR)$(SBINDIR) $(DESTDIR)$(PREFIX)/lib/systemd/system \
-		$(DESTDIR)$(SYSCONFDIR)/pmcbpf
+		$(DESTDIR)$(SYSCONFDIR)/pmcbpf/policy.d
 	$(Q)install -m 755 $(PMCBPFD) $(DESTDIR)$(SBINDIR)/pmcbpfd
 	@# The administrator's own list stays.
 	$(Q)[ -e $(DESTDIR)$(SYSCONFDIR)/pmcbpf/msr.list ] || \
@@ -48,9 +48,10 @@ UNIT_LIBS_loader_logend += -Wl,--wrap=setsockopt -Wl,--wrap=close -Wl,--wrap=clo
 UNIT_OBJS_base_helper := $(UNIT_UTIL_A) $(BASE_A)
 LOADER_OPS_SRCS := loader/policy/access.c loader/daemon/heartbeat.c loader/process/buildid.c loader/config/config.c loader/machine/cpu.c loader/daemon/daemon.c loader/base/debug.c loader/errand/errand.c loader/base/fiber.c loader/base/file.c \
 	loader/op/doctor.c loader/policy/identity.c loader/pmc/kgmon.c loader/log/ksyms.c loader/config/ktrconf.c loader/base/messages.c loader/op/logbook.c loader/log/logdest.c loader/log/logfile.c loader/log/kernel_names.c loader/log/logpool.c loader/log/logrec.c loader/log/logwriter.c loader/process/mappings_read.c \
-	loader/machine/msr.c loader/config/msrlist.c loader/op/alloc.c loader/op/admin.c loader/op/attach.c loader/op/gates.c loader/op/info.c loader/op/kgmon.c loader/op/ktr.c \
-	loader/op/log.c loader/op/start.c loader/op/tunable.c loader/op/op.c loader/pmc/owner.c loader/op/permit.c loader/op/release.c loader/op/reply.c loader/op/request.c loader/op/rw.c loader/pmc/pmc.c loader/policy/cred.c loader/policy/rules.c loader/daemon/raise.c \
+	loader/machine/msr.c loader/config/msrlist.c loader/op/alloc.c loader/op/admin.c loader/op/attach.c loader/op/gates.c loader/op/info.c loader/op/kgmon.c loader/op/ktr.c loader/op/policy.c \
+	loader/op/log.c loader/op/start.c loader/op/tunable.c loader/op/op.c loader/pmc/owner.c loader/op/permit.c loader/op/release.c loader/op/reply.c loader/op/request.c loader/op/rw.c loader/pmc/pmc.c loader/policy/cred.c loader/policy/grant.c loader/policy/setting.c loader/policy/site.c loader/policy/rules.c loader/daemon/raise.c \
 	loader/server/receive.c loader/op/refusal.c loader/pmc/pmc_release.c loader/row/class.c loader/row/class_hardware.c loader/row/class_msr.c loader/row/class_soft.c loader/row/class_tsc.c loader/row/row.c loader/row/soft.c loader/policy/user.c loader/daemon/watchdog.c loader/daemon/notify.c loader/base/text.c $(BASE_SRCS)
 FUZZ_SRCS_wire := $(LOADER_FAKE_SRCS) $(LOADER_OPS_SRCS)
 FUZZ_SRCS_msrlist := loader/config/msrlist.c loader/base/file.c lib/base/reason.c
 FUZZ_SRCS_config := loader/config/config.c loader/config/ktrconf.c lib/base/ktrmask.c lib/base/nearest.c loader/base/debug.c loader/base/messages.c loader/base/text.c lib/base/reason.c
+FUZZ_SRCS_site := loader/policy/site.c loader/policy/setting.c $(FUZZ_SRCS_config)

@@ -84,6 +84,17 @@ static unsigned int check_registers(struct daemon *d)
 	return err != 0;
 }
 
+/* As the daemon reads them: the first error ends it. */
+static unsigned int check_site_rules(struct daemon *d)
+{
+	struct reason why;
+	int err = *d->config.policy_dir ? daemon_read_rules(d, &why) : 0;
+
+	if (err)
+		missing_report(&d->messages, why.text);
+	return err != 0;
+}
+
 /* For -t: reports each missing part, and returns their number. */
 static unsigned int check_machine(struct daemon *d)
 {
@@ -323,6 +334,7 @@ int main(int argc, char **argv)
 
 		if (err)
 			missing_report(&d.messages, why.text);
+		missing += check_site_rules(&d);
 		if (geteuid() == 0)
 			missing += check_machine(&d);
 		if (!missing)

@@ -21,7 +21,8 @@ static const struct opt options[] = {
 	{ 'd', "disable", "ROW", "disable a row, * for all" },
 	{ OPT_TUNABLE, "tunable", "[NAME[=VALUE]]",
 	  "list the daemon's tunables, show one, or set one" },
-	{ OPT_JSON, "json", NULL, "output of -L, -l, -s, --doctor and --tunable as JSON" },
+	{ OPT_POLICY, "policy", NULL, "the administrator's rules: all for root, else yours" },
+	{ OPT_JSON, "json", NULL, "output of -L, -l, -s, --doctor, --policy, --tunable as JSON" },
 	{ OPT_HELP, "help", NULL, "this text" },
 	{ OPT_VERSION, "version", NULL, "the version" },
 };
@@ -34,6 +35,7 @@ static void control_usage(FILE *file)
 	      "       pmccontrol -l [--json]\n"
 	      "       pmccontrol -s [--json]\n"
 	      "       pmccontrol --doctor [--json]\n"
+	      "       pmccontrol --policy [--json]\n"
 	      "       pmccontrol [-e ROW | -d ROW | -c CPU] ...\n"
 	      "       pmccontrol --tunable [NAME[=VALUE]] [--json]\n", file);
 }
@@ -124,6 +126,8 @@ static int control_option(struct control *control, int letter, const char *arg, 
 		return control_choose(control, 's', "-s");
 	case OPT_DOCTOR:
 		return control_choose(control, 'D', "--doctor");
+	case OPT_POLICY:
+		return control_choose(control, 'P', "--policy");
 	case OPT_TUNABLE:
 		return control_tunable(control, arg);
 	case OPT_JSON:
@@ -159,8 +163,8 @@ static int control_parse(struct control *control, int argc, char *argv[], bool *
 	if (!control->command || optind < argc)
 		return control_reject_usage();
 	if (control->command == 'e' && control->json)
-		return fail(EX_USAGE, "option --json is used only with -L, -l, -s, --doctor and "
-			    "--tunable");
+		return fail(EX_USAGE, "option --json is used only with -L, -l, -s, --doctor, "
+			    "--policy and --tunable");
 	if (control->command == 'e' && !control->nadmin)
 		return fail(EX_USAGE, "No PMCs specified to enable or disable");
 	return 0;
@@ -179,6 +183,8 @@ static int control_run(const struct control *control)
 		return show_rows(control);
 	case 's':
 		return show_statistics(control);
+	case 'P':
+		return policy_run(control);
 	case 'T':
 		return tunable_run(control);
 	default:

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * pmccontrol(8): state and administration of rows.  pmccontrol.c parses the command line into a
- * struct control, which chooses one of show.c (-L -l -s), admin.c (-c -e -d), tunable.c and
- * doctor.c with the local gates of gates.c.  Everything runs in the main thread.
+ * struct control, which chooses one of show.c (-L -l -s), admin.c (-c -e -d), tunable.c, policy.c
+ * and doctor.c with the local gates of gates.c.  Everything runs in the main thread.
  *
  * Functions that return int return 0 or an exit code, and have printed its line.  A query puts its
  * whole output together in memory before it prints it: if it fails half-way, nothing is printed.
@@ -25,7 +25,7 @@ struct admin {
 };
 
 struct control {
-	/* 'l', 'L', 's', 'D' (--doctor), 'T' (--tunable), 'e' (administration), 0 */
+	/* 'l', 'L', 's', 'D' (--doctor), 'P' (--policy), 'T' (--tunable), 'e' (rows), 0 */
 	char command;
 	const char *command_option;	/* the option that chose it */
 	const char *tunable;		/* NAME, NAME=VALUE, or NULL: all */
@@ -45,6 +45,9 @@ int show_print(struct buf *out, int code);
 
 /* doctor.c: works without a daemon. */
 int doctor_run(const struct control *control);
+
+/* policy.c */
+int policy_run(const struct control *control);
 
 /* tunable.c */
 int tunable_run(const struct control *control);

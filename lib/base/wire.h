@@ -56,6 +56,7 @@ enum wire_op {
 	WIRE_OP_SIGNALS = 69,
 	WIRE_OP_ATTACHEXEC = 70,
 	WIRE_OP_GETLOSSES = 71,
+	WIRE_OP_POLICY = 72,
 };
 
 struct wire_hdr {
@@ -367,6 +368,32 @@ struct wire_kgmon_hit {
 };
 
 /*
+ * POLICY: the administrator's rules, or for each setting what holds for the caller.  The list may
+ * take several replies, of which each begins with element `first`; if its generation differs from
+ * that of the reply before, the rules have been read again in between.
+ */
+enum wire_policy_what {
+	WIRE_POLICY_OWN = 0,	/* an unprivileged caller's settings; none for privileged callers */
+	WIRE_POLICY_RULES = 1,	/* needs the privilege of PMCADMIN */
+};
+struct wire_policy_req {
+	uint32_t what;
+	uint32_t first;
+};
+struct wire_policy {
+	char text[1024];	/* the rule, or `setting="value"` … */
+	char origin[256];	/* … and its file, or the tunable that decides; "": a default */
+	uint32_t line;		/* 0: not from a file */
+	uint32_t reserved;
+};
+struct wire_policy_rep {	/* followed by count struct wire_policy */
+	uint32_t count;
+	uint32_t total;
+	uint32_t generation;
+	uint32_t reserved;
+};
+
+/*
  * SIGNALS: the signals that the client's program handles or waits for, bit N - 1 for signal N.
  * From then on the daemon uses this instead of the handlers that the kernel reports, which under
  * valgrind and other emulators are the emulator's.
@@ -451,6 +478,7 @@ _Static_assert(sizeof(struct wire_tunable) == 328, "wire");
 _Static_assert(sizeof(struct wire_ktr_req) == 40, "wire");
 _Static_assert(sizeof(struct wire_ktr) == 136, "wire");
 _Static_assert(sizeof(struct wire_kgmon) == 112, "wire");
+_Static_assert(sizeof(struct wire_policy) == 1288, "wire");
 _Static_assert(sizeof(struct wire_page_pmc) == 64, "wire");
 _Static_assert(sizeof(struct wire_page) == 64 * 64, "wire");
 _Static_assert(sizeof(struct wire_counts) == 512, "wire");

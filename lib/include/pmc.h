@@ -112,6 +112,13 @@ struct pmc_tunable {
 	int pm_writable;		/* 0: fixed when the daemon starts */
 };
 
+/* A rule of the administrator, or a setting that holds for the caller: pmc_policy(). */
+struct pmc_policy {
+	char pp_text[1024];		/* as in pmcbpf.policy(5) */
+	char pp_origin[256];		/* its file; the tunable that decides; "" for a default */
+	unsigned int pp_line;		/* in the file; 0: it is from none */
+};
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -326,6 +333,13 @@ int pmc_kgmon(enum pmc_kgmon_op op, struct pmc_kgmon *info);
 int pmc_tunable_list(struct pmc_tunable **list, unsigned int *count);
 int pmc_tunable_get(const char *name, struct pmc_tunable *tunable);
 int pmc_tunable_set(const char *name, const char *value);
+
+/*
+ * The administrator's rules, pmcbpf.policy(5).  all 0: each setting as it holds for the caller,
+ * none if the caller is privileged; else all rules, in their order: EPERM not super-user.  The
+ * caller frees *list.  EINVAL the daemon is of an earlier release.  pmc_policy(3)
+ */
+int pmc_policy(int all, struct pmc_policy **list, unsigned int *count);
 
 /*
  * The same with the arguments and errno of sysctlbyname(3), for FreeBSD's sources: an int, or text

@@ -20,7 +20,8 @@ static bool variable_is_text(const char *name)
 {
 	static const char *const texts[] = {
 		"kern.hwpmc.cpuid", "kern.hwpmc.debugflags", "ktr.compile", "ktr.cpumask",
-		"ktr.mask", "ktr.size", "ktr.stop", "msr.list", "socket.group",
+		"ktr.mask", "ktr.size", "ktr.stop", "msr.list", "policy.dir",
+		"socket.group",
 	};
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)

@@ -59,6 +59,13 @@ static int set_msr_list(struct config *c, const char *value, struct reason *why)
 					"root, as " CONFIG_MSR_LIST ", not \"%.100s\"", value);
 }
 
+static int set_policy_dir(struct config *c, const char *value, struct reason *why)
+{
+	return *value == '/' ? 0 : deny(why, -EINVAL, "policy.dir takes the path of a folder from "
+					"the root, as " CONFIG_POLICY_DIR ", not \"%.100s\"",
+					value);
+}
+
 /* The group is looked up when the socket is made. */
 static int set_socket_group(struct config *c, const char *value, struct reason *why)
 {
@@ -104,6 +111,7 @@ static const struct {
 	[TUN_KTR_STOP] = TEXT("ktr.stop", true, set_ktr_stop, "panic"),
 	[TUN_KTR_UNPRIVILEGED] = NUMBER("ktr.unprivileged", 0, INT_MIN, INT_MAX, 0, "", true),
 	[TUN_MSR_LIST] = TEXT("msr.list", false, set_msr_list, CONFIG_MSR_LIST),
+	[TUN_POLICY_DIR] = TEXT("policy.dir", false, set_policy_dir, CONFIG_POLICY_DIR),
 	[TUN_PROC_DEBUG] = NUMBER("security.bsd.unprivileged_proc_debug", 1, INT_MIN, INT_MAX, 1,
 		"", true),
 	[TUN_SYSPMCS] = NUMBER("security.bsd.unprivileged_syspmcs", 0, INT_MIN, INT_MAX, 0, "",
@@ -168,6 +176,8 @@ static size_t config_text_offset(enum tunable t)
 		       (t - TUN_KTR_COMPILE) * sizeof(((struct config *)0)->ktr.text[0]);
 	if (t == TUN_SOCKET_GROUP)
 		return offsetof(struct config, socket_group);
+	if (t == TUN_POLICY_DIR)
+		return offsetof(struct config, policy_dir);
 	return t == TUN_MSR_LIST ? offsetof(struct config, msr_list) :
 				   offsetof(struct config, debugflags);
 }
@@ -246,11 +256,14 @@ int config_change(struct config *c, const char *name, const char *value, struct 
 	return 0;
 }
 
-/* Splits a line in place.  1: a name and a value; 0: an empty line. */
-static int config_line(char *line, char **name, char **value, struct reason *why)
+static int config_deny_rest(const char *rest, struct reason *why)
 {
-	char *p = line + strspn(line, BLANK), *end;
-	const char *rest;
+	return deny(why, -EINVAL, "\"%.20s\" after the value; put a # before a comment", rest);
+}
+
+int config_pair(char **at, char **name, char **value, struct reason *why)
+{
+	char *p = *at + strspn(*at, BLANK), *end, *rest;
 	size_t n;
 
 	if (!*p || *p == '#')
@@ -278,12 +291,24 @@ static int config_line(char *line, char **name, char **value, struct reason *why
 			return deny(why, -EINVAL, "%.60s has no value; write %.60s=\"value\"",
 				    *name, *name);
 	}
-	rest += strspn(rest, BLANK);
-	if (*rest && *rest != '#')
-		return deny(why, -EINVAL, "\"%.20s\" after the value; put a # before a comment",
-			    rest);
+	if (*rest && !strchr(BLANK "#", *rest))
+		return config_deny_rest(rest, why);
+	*at = *rest == '#' ? rest + strlen(rest) : rest + (*rest != '\0');
 	*end = '\0';
 	return 1;
+}
+
+static int config_line(void *arg, char *line, unsigned int number, struct reason *why)
+{
+	char *name, *value;
+	int err = config_pair(&line, &name, &value, why);
+
+	if (err <= 0)
+		return err;
+	line += strspn(line, BLANK);
+	if (*line && *line != '#')
+		return config_deny_rest(line, why);
+	return config_set(arg, name, value, why);
 }
 
 int config_option(struct config *c, const char *text, struct reason *why)
@@ -299,15 +324,15 @@ int config_option(struct config *c, const char *text, struct reason *why)
 	return config_set(c, line, eq + 1, why);
 }
 
-int config_text(struct config *c, const char *file, const char *text, size_t len,
-		struct reason *why)
+int config_lines(const char *file, const char *text, size_t len, config_take_line *take, void *arg,
+		 struct reason *why)
 {
 	unsigned int number = 0;
 
 	while (len) {
 		const char *nl = memchr(text, '\n', len);
 		size_t n = nl ? (size_t)(nl - text) : len;
-		char line[MAX_LINE], *name = NULL, *value = NULL;
+		char line[MAX_LINE];
 		struct reason what;
 		int err;
 
@@ -317,9 +342,7 @@ int config_text(struct config *c, const char *file, const char *text, size_t len
 				    file, number, MAX_LINE - 1);
 		memcpy(line, text, n);
 		line[n] = '\0';
-		err = config_line(line, &name, &value, &what);
-		if (err > 0)
-			err = config_set(c, name, value, &what);
+		err = take(arg, line, number, &what);
 		if (err)
 			return deny(why, err, "%s:%u: %s", file, number, what.text);
 		n += nl != NULL;
@@ -329,22 +352,20 @@ int config_text(struct config *c, const char *file, const char *text, size_t len
 	return 0;
 }
 
-int config_read(struct config *c, const char *file, bool must_exist, struct reason *why)
+int config_text(struct config *c, const char *file, const char *text, size_t len,
+		struct reason *why)
 {
-	FILE *f = fopen(file, "re");
-	char *text = NULL;
+	return config_lines(file, text, len, config_line, c, why);
+}
+
+int config_file(const char *file, FILE *f, config_take_line *take, void *arg, struct reason *why)
+{
+	char *text = malloc(MAX_FILE);
 	size_t len;
 	int err;
 
-	if (!f && errno == ENOENT && !must_exist)
-		return 0;
-	if (!f)
-		return deny(why, -errno, "cannot read %s: %m", file);
-	text = malloc(MAX_FILE);
-	if (!text) {
-		err = deny(why, -ENOMEM, "no memory to read %s", file);
-		goto out;
-	}
+	if (!text)
+		return deny(why, -ENOMEM, "no memory to read %s", file);
 	len = fread(text, 1, MAX_FILE, f);
 	if (ferror(f))
 		err = deny(why, -EIO, "cannot read %s: %m", file);
@@ -352,9 +373,21 @@ int config_read(struct config *c, const char *file, bool must_exist, struct reas
 		err = deny(why, -EFBIG, "%s is longer than %u bytes: is it the right file?", file,
 			   MAX_FILE - 1);
 	else
-		err = config_text(c, file, text, len, why);
-out:
+		err = config_lines(file, text, len, take, arg, why);
 	free(text);
+	return err;
+}
+
+int config_read(struct config *c, const char *file, bool must_exist, struct reason *why)
+{
+	FILE *f = fopen(file, "re");
+	int err;
+
+	if (!f && errno == ENOENT && !must_exist)
+		return 0;
+	if (!f)
+		return deny(why, -errno, "cannot read %s: %m", file);
+	err = config_file(file, f, config_line, c, why);
 	fclose(f);
 	return err;
 }

@@ -16,11 +16,13 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "ktrconf.h"
 #include "loader/base/base.h"
 
-#define CONFIG_MSR_LIST PMCBPF_SYSCONFDIR "/pmcbpf/msr.list"
+#define CONFIG_MSR_LIST	  PMCBPF_SYSCONFDIR "/pmcbpf/msr.list"
+#define CONFIG_POLICY_DIR PMCBPF_SYSCONFDIR "/pmcbpf/policy.d"
 
 enum tunable {
 	TUN_CALLCHAINDEPTH,
@@ -40,6 +42,7 @@ enum tunable {
 	TUN_KTR_STOP,
 	TUN_KTR_UNPRIVILEGED,
 	TUN_MSR_LIST,
+	TUN_POLICY_DIR,
 	TUN_PROC_DEBUG,
 	TUN_SYSPMCS,
 	TUN_SOCKET_GROUP,
@@ -55,6 +58,7 @@ struct config {
 	char debugflags[WIRE_TUNABLE_MAX];	/* as written … */
 	uint32_t debug[DEBUG_GROUPS];		/* … and parsed */
 	char msr_list[WIRE_TUNABLE_MAX];
+	char policy_dir[WIRE_TUNABLE_MAX];
 	char socket_group[WIRE_TUNABLE_MAX];
 	struct ktr_conf ktr;
 };
@@ -92,6 +96,22 @@ int config_read(struct config *c, const char *file, bool must_exist, struct reas
  * computes dependent ones.
  */
 void config_check(struct config *c, void (*say)(void *arg, const char *line), void *arg);
+
+/* --- other files of such lines: rules (loader/policy/site.c) --------------------------------- */
+
+/*
+ * Splits the next name="value" off a line, in place, and moves *at behind it.  1: there is one; 0:
+ * the line, or what is left of it, is empty or a comment; -EINVAL.
+ */
+int config_pair(char **at, char **name, char **value, struct reason *why);
+
+/* Takes a line, which it may change; a reason gets file and line put before it. */
+typedef int config_take_line(void *arg, char *line, unsigned int number, struct reason *why);
+/* Each line of the text of `file`, up to the first that is refused. */
+int config_lines(const char *file, const char *text, size_t len, config_take_line *take, void *arg,
+		 struct reason *why);
+/* The same for an open file. */
+int config_file(const char *file, FILE *f, config_take_line *take, void *arg, struct reason *why);
 
 /* --- the command line: options.c ------------------------------------------------------------ */
 

@@ -30,17 +30,18 @@ void count_fini(struct engine *e)
 
 int count_read(struct count *c, uint64_t *value, struct reason *why)
 {
+	const struct user *u = c->owner->user;
+	char share[USER_PART_TEXT];
 	uint64_t raw = 0;
 	int err;
 
 	if (c->spec.descendants && c->running &&
-	    target_lost(c->e->targets, c) != c->lost_targets)
+	    target_lost(c->e->targets, c) != c->lost_targets) {
+		user_part_text(u, USER_SHARE, share, sizeof(share));
 		return deny(why, -ENOMEM, "descendants were lost: uid %u%s measures as many "
-			    "processes as one user may (user.share=%d percent of %d), or there are "
-			    "no more", c->owner->user->uid,
-			    c->owner->user->user_ns ? " of a container" : "",
-			    c->owner->user->table->config->value[TUN_USER_SHARE],
-			    ABI_MAX_TARGETS);
+			    "processes as one user may (%s of %d), or there are no more", u->uid,
+			    u->user_ns ? " of a container" : "", share, ABI_MAX_TARGETS);
+	}
 	err = c->backend->read(c, &raw, why);
 	if (!err)
 		*value = c->base + count_state_scale(c, raw);

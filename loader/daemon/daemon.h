@@ -52,6 +52,8 @@ struct daemon {
 	struct row_table rows;
 	struct owner_table owners;
 	struct user_table users;
+	struct site_rules *site;	/* the administrator's rules … */
+	uint32_t site_generation;	/* … which have been read so many times */
 	struct watchdog watchdog;
 	struct errands errands;		/* made before all else */
 	struct wire_driverstats stats;
@@ -84,6 +86,17 @@ int daemon_reread(struct daemon *d, struct reason *why);
  * or it has no such value; -EPERM: it cannot change at run time.
  */
 int daemon_set(struct daemon *d, const char *name, const char *value, struct reason *why);
+
+/*
+ * Reads the administrator's rules, for the first time or again: all of them, or none and -errno,
+ * which names file and line; the rules of before stay.
+ */
+int daemon_read_rules(struct daemon *d, struct reason *why);
+/* The rules for a process that connects: grant_new(). */
+int daemon_grant(struct daemon *d, const struct cred *cred, const struct user *u,
+		 struct grant **out, struct reason *why);
+/* May some unprivileged user count whole CPUs? */
+bool daemon_users_count_cpus(const struct daemon *d);
 
 /* After a step of the trace rings' thread: logs its notes, and reverts tunables that failed. */
 void daemon_ktr_done(struct daemon *d);

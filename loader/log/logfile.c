@@ -228,6 +228,7 @@ static struct logfile *logfile_alloc(struct logpool *pool, const struct logfile_
 	l->user = config->user;
 	l->owner_stats = config->owner_stats;
 	l->numbers = config->numbers;
+	l->kilobytes = config->kilobytes;
 	l->owned = true;
 	l->tail = &l->head;
 	l->clock.format = config->format;

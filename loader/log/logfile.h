@@ -60,6 +60,7 @@ struct logfile_config {
 	struct user *user;		/* the log and its buffers are charged to it */
 	struct user_stats *owner_stats;	/* counts them as well, until logfile_free(); or NULL */
 	struct log_numbers *numbers;	/* NULL: the owner is in the daemon's PID namespace */
+	uint64_t kilobytes;		/* to be written in a second at most; 0: no limit */
 	enum logfmt format;
 	uint32_t cputype;
 	const char *cpuid;

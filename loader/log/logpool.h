@@ -69,6 +69,8 @@ struct logfile {
 	struct identity *id;
 	struct user *user;		/* exists while anything is charged to it */
 	struct log_numbers *numbers;	/* the loop's; NULL: none, or the owner is gone */
+	uint64_t kilobytes;		/* a second at most; 0: no limit */
+	uint64_t due_to_write;		/* ns: earlier writes used up the time until then */
 	struct name_search *names;		/* the thread's alone, but for name_search_hide() */
 	struct logbuf *current;		/* the loop's alone */
 	uint64_t last;			/* time of the latest record: it never goes back */

@@ -12,6 +12,10 @@
 
 #include "logpool.h"
 
+#define PACE_MS	  100
+#define NS_PER_MS 1000000u
+#define NS_PER_S  1000000000u
+
 #define PARTS (LOG_BATCH + 2)		/* the buffers, names, and the rest of the last buffer */
 
 static bool log_is_abandoned(const struct logfile *l)
@@ -164,20 +168,61 @@ static int parts_write_step(const struct logfile *l, struct iovec *v, unsigned i
 	return 0;
 }
 
+/*
+ * Waits until a log with a limit may write again.  An owner that has ended must not lose its log
+ * for that, so the wait counts as progress.
+ */
+static int writer_pace(struct logfile *l)
+{
+	while (l->kilobytes) {
+		uint64_t now = clock_ns(), ms;
+
+		if (log_is_abandoned(l))
+			return -EINTR;
+		if (now >= l->due_to_write)
+			break;
+		ms = (l->due_to_write - now) / NS_PER_MS + 1;
+		(void)poll(NULL, 0, ms < PACE_MS ? (int)ms : PACE_MS);
+		__atomic_add_fetch(&l->steps, 1, __ATOMIC_RELAXED);
+	}
+	return 0;
+}
+
+/* Time for these bytes is used up; what was not used before is lost. */
+static void writer_paced(struct logfile *l, size_t len)
+{
+	uint64_t now = clock_ns();
+
+	if (!l->kilobytes)
+		return;
+	if (l->due_to_write < now)
+		l->due_to_write = now;
+	l->due_to_write += len * NS_PER_S / (l->kilobytes * 1024);
+}
+
+/* The bytes of the next write: with a limit, those of a short time. */
+static uint64_t writer_step(const struct logfile *l)
+{
+	uint64_t step = l->kilobytes * 1024 / (1000 / PACE_MS);
+
+	return l->kilobytes && step < LOG_STEP ? step : LOG_STEP;
+}
+
 /* A slow reader takes a buffer in many steps, each of which shows that it still reads. */
 static int parts_write(struct logfile *l, struct iovec *v, unsigned int n)
 {
 	while (n) {
 		struct iovec part[PARTS];
-		unsigned int parts = parts_cut(part, v, n, LOG_STEP), whole;
+		unsigned int parts = parts_cut(part, v, n, writer_step(l)), whole;
 		size_t len = 0;
-		int err;
+		int err = writer_pace(l);
 
 		for (unsigned int i = 0; i < parts; i++)
 			len += part[i].iov_len;
-		err = parts_write_step(l, part, parts);
+		err = err ?: parts_write_step(l, part, parts);
 		if (err)
 			return err;
+		writer_paced(l, len);
 		__atomic_add_fetch(&l->steps, 1, __ATOMIC_RELAXED);
 		whole = parts_pass(v, n, len);
 		v += whole;

@@ -21,6 +21,7 @@
 static int check_scope(struct request *rq, const struct allocation *p)
 {
 	const struct wire_allocate_req *a = p->a;
+	const struct ruling by = request_ruling(rq);
 	unsigned int ncpu = rq->d->rows.ncpu;
 	struct reason *why = &rq->r->why;
 	struct cred cred;
@@ -42,7 +43,7 @@ static int check_scope(struct request *rq, const struct allocation *p)
 		return deny(why, -ENXIO, "CPU %u is offline; bring it up, or count on "
 			    "others", a->cpu);
 	err = request_cred(rq, &cred);
-	return err ? err : policy_system(&rq->d->config, &cred, rq->d->pid_ns,
+	return err ? err : policy_system(&by, &cred, rq->d->pid_ns,
 					 PMC_IS_SAMPLING_MODE(a->mode), why);
 }
 
@@ -109,6 +110,25 @@ static bool select_holder(const struct allocation *p, uint64_t select, char *hol
 	return false;
 }
 
+/* The class is "SOFT", the event "CLOCK.PROF"; "MSR-APERF" is the event APERF of class MSR. */
+static int check_policy(struct request *rq, const struct allocation *p)
+{
+	const char *class = daemon_class_name(p->a->class);
+	const struct user *u = rq->s->owner->user;
+	size_t n = strlen(class);
+	struct setting_question q = {
+		.mode = p->a->mode, .class = class, .uid = u->uid, .pmcs = u->pmcs,
+		.event = p->named_by_client ? NULL : p->name,
+		.number = *p->number ? p->number : NULL,
+		.kernel = p->class->info.caps & PMC_CAP_USER &&
+			  (p->a->caps & CAPS_SIDES) != PMC_CAP_USER,
+	};
+
+	if (q.event && !strncmp(q.event, class, n) && q.event[n] == '-')
+		q.event += n + 1;
+	return request_judge(rq, POINT_ALLOCATE, p->cred, &q);
+}
+
 static int make_plan(struct request *rq, struct allocation *p, struct cred *cred)
 {
 	int err = check_scope(rq, p);
@@ -132,7 +152,8 @@ static int make_plan(struct request *rq, struct allocation *p, struct cred *cred
 	p->spec.sampling = PMC_IS_SAMPLING_MODE(p->a->mode);
 	p->spec.period = p->a->count;
 	p->spec.cpu = p->cpu;
-	return p->class->ops->plan(p, &rq->r->why);
+	err = p->class->ops->plan(p, &rq->r->why);
+	return err ?: check_policy(rq, p);
 }
 
 /* Sampling: the client's permitted view of the kernel now. */
@@ -158,11 +179,11 @@ static bool may_open_none(const struct request *rq, const struct allocation *p)
 	const struct user *u = rq->s->owner->user;
 	unsigned int alone = 0;
 
-	if (u->privileged || (!p->system && !rq->d->config.value[TUN_SYSPMCS]))
+	if (u->privileged || (!p->system && !daemon_users_count_cpus(rq->d)))
 		return false;
 	for (unsigned int i = 0; i < p->rows; i++)
 		alone += pmc_alone_on_row(&rq->d->rows.rows[p->first + i], u);
-	return alone >= user_share(&rq->d->users, p->rows);
+	return alone >= user_share(u, p->rows);
 }
 
 /* The rows that may be taken, best first. */
@@ -172,7 +193,7 @@ static unsigned int choose_rows(struct request *rq, struct allocation *p,
 	const struct owner *o = rq->s->owner;
 	bool shareable = p->class->ops->shared;
 	bool no_more = !shareable && may_open_none(rq, p);
-	unsigned int n = 0, reserve = user_reserve(&rq->d->users, p->rows);
+	unsigned int n = 0, reserve = user_reserve(o->user, p->rows);
 	uint64_t targets = p->system ? 0 : count_target_rows(rq->d->engine, o->cred.pid);
 
 	for (unsigned int row = p->first; row < p->first + p->rows; row++) {
@@ -299,10 +320,11 @@ static void answer(struct request *rq, const struct pmc *pmc)
 int op_pmcallocate(struct request *rq)
 {
 	const struct class_machine machine = daemon_machine(rq->d);
+	const struct ruling by = request_ruling(rq);
 	struct cred cred;
 	struct allocation p = {
-		.machine = &machine, .a = rq->arg, .cred = &cred, .selects = select_holder,
-		.arg = rq,
+		.machine = &machine, .a = rq->arg, .cred = &cred, .by = &by,
+		.selects = select_holder, .arg = rq,
 	};
 	struct pmc *pmc = NULL;
 	int err;
@@ -315,6 +337,8 @@ int op_pmcallocate(struct request *rq)
 	if (!pmc)
 		return -ENOMEM;
 	pmc->owner = rq->s->owner;
+	/* At once: other requests of this user may come before the end of this one. */
+	pmc->owner->user->pmcs++;
 	pmc->mode = p.a->mode;
 	pmc->flags = p.a->flags;
 	pmc->kernel = kernel_view(&p);
@@ -323,6 +347,7 @@ int op_pmcallocate(struct request *rq)
 		err = take_row(rq, &p, pmc);
 	if (err) {
 		recorder_free(pmc->recorder);
+		pmc->owner->user->pmcs--;
 		free(pmc);
 		return err;
 	}
@@ -334,6 +359,7 @@ int op_pmcallocate(struct request *rq)
 	pmc->event = p.a->event;
 	pmc->select = p.spec.select ? p.a->config1 : 0;
 	pmc->reload = p.a->count;
+	pmc->ticks = p.ticks;
 	if (pmc->flags & FLAGS_LOG ||
 	    (pmc->mode == PMC_MODE_SS && !(pmc->flags & PMC_F_KGMON)))
 		pmc->flags |= PMC_F_NEEDS_LOGFILE;

@@ -340,24 +340,61 @@ static void gate_switches(struct gates *g)
 
 /* --- the administrator's rules ----------------------------------------------------------- */
 
-static void gates_rules(struct gates *g)
+/* 'processes="own" (/etc/pmcbpf/policy.d/50-site.conf:3)' */
+static void rule_add_text(struct text *l, enum setting s, const struct site_rule *r)
 {
-	const struct daemon *d = g->rq->d;
-	const struct config *cfg = &d->config;
+	text_add(l, "%s=\"%.40s\" (%s:%u)", setting_name(s), r->value[s], r->file, r->line);
+}
+
+static void gate_system_scope(struct gates *g, const struct ruling *by)
+{
+	const struct site_rule *r = grant_rule(by->grant, SET_MODES);
 	struct text *l = gate_begin(g);
 	struct reason why;
 
-	if (policy_system(cfg, &g->me, d->pid_ns, false, &why)) {
+	if (policy_system(by, &g->me, g->rq->d->pid_ns, false, &why)) {
 		text_add(l, "no: %.240s", why.text);
 		gate_add(g, WIRE_GATE_LIMITS, "system-scope counting", l->at, "");
+		return;
+	}
+	if (r && !policy_privileged(&g->me)) {
+		text_add(l, "allowed: ");
+		rule_add_text(l, SET_MODES, r);
 	} else {
 		text_add(l, "allowed (security.bsd.unprivileged_syspmcs=%d%s)",
-			 cfg->value[TUN_SYSPMCS], policy_privileged(&g->me) ? "; privileged" : "");
-		gate_add(g, WIRE_GATE_OPEN, "system-scope counting", l->at, "");
+			 by->config->value[TUN_SYSPMCS],
+			 policy_privileged(&g->me) ? "; privileged" : "");
 	}
+	gate_add(g, WIRE_GATE_OPEN, "system-scope counting", l->at, "");
+}
+
+static void gate_processes_by_rule(struct gates *g, const struct site_rule *r)
+{
+	static const char *const whose[] = {
+		[PROCESSES_SELF] = "no, only this process itself: ",
+		[PROCESSES_OWN] = "your own that you may debug: ",
+		[PROCESSES_ANY] = "those that you may debug: ",
+	};
+	uint64_t n = r->number[SET_PROCESSES];
+	struct text *l = gate_begin(g);
+
+	text_add(l, "%s", whose[n]);
+	rule_add_text(l, SET_PROCESSES, r);
+	gate_add(g, n == PROCESSES_ANY ? WIRE_GATE_OPEN : WIRE_GATE_LIMITS, "processes of others",
+		 l->at, n == PROCESSES_ANY ? "" : "another rule, or CAP_PERFMON");
+}
+
+static void gates_rules(struct gates *g)
+{
+	const struct ruling by = request_ruling(g->rq);
+	const struct site_rule *r = grant_rule(by.grant, SET_PROCESSES);
+
+	gate_system_scope(g, &by);
 	if (policy_privileged(&g->me))
 		gate_add(g, WIRE_GATE_OPEN, "processes of others", "allowed (privileged)", "");
-	else if (!cfg->value[TUN_PROC_DEBUG])
+	else if (r)
+		gate_processes_by_rule(g, r);
+	else if (!by.config->value[TUN_PROC_DEBUG])
 		gate_add(g, WIRE_GATE_LIMITS, "processes of others",
 			 "no, not even your own other ones "
 			 "(security.bsd.unprivileged_proc_debug=\"0\"): only this process itself",

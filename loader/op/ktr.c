@@ -8,6 +8,7 @@
 
 static int ktr_may_open(struct request *rq, bool *whole)
 {
+	const struct setting_question q = { 0 };
 	struct cred me;
 	int err = request_cred(rq, &me);
 
@@ -19,10 +20,7 @@ static int ktr_may_open(struct request *rq, bool *whole)
 	if (policy_jailed(&me, rq->d->pid_ns))
 		return deny(&rq->r->why, -EPERM, "the kernel's trace rings are not for processes "
 			    "in a container; read them on the host");
-	if (rq->d->config.value[TUN_KTR_UNPRIVILEGED])
-		return 0;
-	return deny(&rq->r->why, -EPERM, "the kernel's trace rings need CAP_PERFMON, or "
-		    "ktr.unprivileged=\"1\" in pmcbpf.conf");
+	return request_judge(rq, POINT_TRACE, &me, &q);
 }
 
 static int ktr_command(struct request *rq, const struct session_ktr *c)

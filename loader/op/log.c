@@ -46,8 +46,10 @@ static int log_identity(const struct request *rq, struct identity **id)
 static int log_begin(struct request *rq, const struct logdest *dest)
 {
 	const struct daemon *d = rq->d;
+	const struct ruling by = request_ruling(rq);
 	struct owner *o = rq->s->owner;
 	struct logfile_config config = {
+		.kilobytes = grant_number(&by, SET_LOG, &o->cred, 0),
 		.dest = *dest, .user = o->user, .owner_stats = &o->stats,
 		.format = d->config.value[TUN_LOGVERSION] < 10 ? LOGFMT_OLD : LOGFMT_NEW,
 		.cputype = daemon_cputype(d), .cpuid = d->cpu.id,
@@ -78,6 +80,7 @@ static int log_begin(struct request *rq, const struct logdest *dest)
 
 static int log_configure(struct request *rq)
 {
+	const struct setting_question q = { 0 };
 	struct owner *o = rq->s->owner;
 	const struct daemon *d = rq->d;
 	int err;
@@ -85,7 +88,8 @@ static int log_configure(struct request *rq)
 	if (o->log)
 		return deny(&rq->r->why, -EBUSY, "this process has a log already; "
 			    "pmc_configure_logfile(-1) ends it");
-	err = request_fd_refused(rq);
+	err = request_judge(rq, POINT_LOG, &o->cred, &q);
+	err = err ?: request_fd_refused(rq);
 	if (err)
 		return err;
 	if (rq->fd < 0)
@@ -181,16 +185,17 @@ int op_writelog(struct request *rq)
 	const struct wire_writelog_req *a = rq->arg;
 	struct pmclog_ev ev = { .pl_type = PMCLOG_TYPE_USERDATA };
 	struct owner *o = rq->s->owner;
+	char share[USER_PART_TEXT];
 
 	if (!o->log)
 		return log_missing(rq);
 	sample_log_drain(rq->d->samples);
 	ev.pl_u.pl_u.pl_userdata = a->userdata;
-	if (logfile_put(o->log, clock_ns(), &ev))
-		return deny(&rq->r->why, -ENOMEM, "the log takes no record: it is being closed, "
-			    "has failed, or all buffers that its user may have are in use "
-			    "(user.share=%d percent of kern.hwpmc.nbuffers=%d, all if privileged)",
-			    rq->d->config.value[TUN_USER_SHARE],
-			    rq->d->config.value[TUN_NBUFFERS]);
-	return 0;
+	if (!logfile_put(o->log, clock_ns(), &ev))
+		return 0;
+	user_part_text(o->user, USER_SHARE, share, sizeof(share));
+	return deny(&rq->r->why, -ENOMEM, "the log takes no record: it is being closed, has "
+		    "failed, or all buffers that its user may have are in use (%s of "
+		    "kern.hwpmc.nbuffers=%d, all if privileged)", share,
+		    rq->d->config.value[TUN_NBUFFERS]);
 }

@@ -35,6 +35,7 @@ union op_argument {
 	struct wire_tunable_req tunable;
 	struct wire_ktr_req ktr;
 	struct wire_kgmon_req kgmon;
+	struct wire_policy_req policy;
 };
 
 /* Further members of an operation follow by name. */
@@ -70,6 +71,7 @@ static const struct op ops[] = {
 	OP(KTR, op_ktr, sizeof(struct wire_ktr_req), .resume = op_ktr_later),
 	OP(GATES, op_gates, 0),
 	OP(KGMON, op_kgmon, sizeof(struct wire_kgmon_req)),
+	OP(POLICY, op_policy, sizeof(struct wire_policy_req)),
 	OP(SIGNALS, op_signals, sizeof(struct wire_signals_req)),
 };
 

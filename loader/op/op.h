@@ -12,7 +12,7 @@
  *	release.c	PMCRELEASE
  *	log.c		CONFIGURELOG, FLUSHLOG, CLOSELOG, WRITELOG
  *	info.c		HELLO, SIGNALS and the operations that only report
- *	admin.c, gates.c, kgmon.c, ktr.c, tunable.c	one operation each
+ *	admin.c, gates.c, kgmon.c, ktr.c, policy.c, tunable.c	one operation each
  *
  * Below them are request.c (the sender's rights and the descriptors of the packet), reply.c (room
  * for the answer), permit.c (may the sender attach to a process?), refusal.c (reasons that concern
@@ -123,5 +123,6 @@ int op_tunable_later(struct request *rq);
 int op_ktr(struct request *rq);
 int op_ktr_later(struct request *rq);
 int op_kgmon(struct request *rq);
+int op_policy(struct request *rq);
 
 #endif

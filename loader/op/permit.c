@@ -18,11 +18,12 @@ static bool cred_same(const struct cred *a, const struct cred *b)
 /* The daemon's own rules: 0, POLICY_ASK or -errno. */
 static int permit_rules(const struct request *rq, const struct access *a, struct reason *why)
 {
+	const struct ruling by = request_ruling(rq);
 	/* A client in the daemon's pid namespace sees all processes that the daemon sees. */
 	bool visible = a->client->pid_ns == rq->d->pid_ns ||
 		       policy_visible(a->target, a->client->pid_ns);
 
-	return policy_attach(&rq->d->config, a->client, a->target, visible, a->named, why);
+	return policy_attach(&by, a->client, a->target, visible, a->named, why);
 }
 
 static int permit_by_maps(struct request *rq, const struct access *a)

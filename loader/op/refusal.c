@@ -12,7 +12,7 @@
 
 struct groups {
 	struct {
-		char text[112];
+		char text[256];
 		unsigned int rows, first;
 	} group[GROUPS];
 	unsigned int n, others;		/* others: rows without room for their reason */
@@ -68,7 +68,7 @@ static void row_describe(const struct request *rq, unsigned int row, enum row_ve
 			 unsigned int cpu, char *buf, size_t size)
 {
 	const struct row *r = &rq->d->rows.rows[row];
-	char holder[80];
+	char holder[80], part[USER_PART_TEXT];
 
 	describe_holders(rq, r, holder, sizeof(holder));
 	switch (v) {
@@ -93,12 +93,12 @@ static void row_describe(const struct request *rq, unsigned int row, enum row_ve
 		snprintf(buf, size, "disabled on CPU %u (pmccontrol -e enables)", cpu);
 		break;
 	case ROW_RESERVED:
-		snprintf(buf, size, "kept for administrators (user.reserve=%d percent)",
-			 rq->d->config.value[TUN_USER_RESERVE]);
+		user_part_text(rq->s->owner->user, USER_RESERVE, part, sizeof(part));
+		snprintf(buf, size, "kept for administrators (%s)", part);
 		break;
 	case ROW_NO_MORE:
-		snprintf(buf, size, "free, but you alone have as many as one user may "
-			 "(user.share=%d percent)", rq->d->config.value[TUN_USER_SHARE]);
+		user_part_text(rq->s->owner->user, USER_SHARE, part, sizeof(part));
+		snprintf(buf, size, "free, but you alone have as many as one user may (%s)", part);
 		break;
 	default:
 		refusal_holder(rq, r->cpu[cpu].last, holder, sizeof(holder));

@@ -45,6 +45,26 @@ int request_privileged(const struct request *rq, const char *what)
 		    "container", what);
 }
 
+struct ruling request_ruling(const struct request *rq)
+{
+	return (struct ruling){ .config = &rq->d->config, .grant = rq->s->owner->grant };
+}
+
+int request_judge(const struct request *rq, enum setting_point point, const struct cred *cred,
+		  const struct setting_question *q)
+{
+	const struct ruling by = request_ruling(rq);
+
+	return grant_check(&by, point, cred, q, &rq->r->why);
+}
+
+int request_judge_period(const struct request *rq, const struct pmc *p, uint64_t period)
+{
+	const struct setting_question q = { .period = period, .ticks = p->ticks };
+
+	return request_judge(rq, POINT_PERIOD, &rq->s->owner->cred, &q);
+}
+
 pid_t request_pid_seen(const struct request *rq, const struct cred *cred)
 {
 	const struct cred *viewer = &rq->s->owner->cred;

@@ -113,6 +113,9 @@ int op_pmcsetcount(struct request *rq)
 		return value_write(rq, p, a->count);
 	if (p->reload == a->count)
 		return 0;
+	err = request_judge_period(rq, p, a->count);
+	if (err)
+		return err;
 	p->reload = a->count;
 	/* The log must have the period of samples from here on. */
 	logbook_allocate(p);

@@ -47,7 +47,8 @@ static int start_pmc(struct request *rq, struct pmc *p)
 		return deny(&rq->r->why, -EINVAL,
 			    "a sampling PMC needs a period: pmc_set() it first");
 	if (pmc_is_sampling(p)) {
-		err = count_set_period(p->count, p->reload, &rq->r->why);
+		err = request_judge_period(rq, p, p->reload);
+		err = err ?: count_set_period(p->count, p->reload, &rq->r->why);
 		err = err ?: recorder_start(p->recorder, &rq->r->why);
 		if (err)
 			return err;

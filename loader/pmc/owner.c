@@ -13,6 +13,7 @@ int owner_table_init(struct owner_table *t, unsigned int buckets, const struct d
 {
 	t->debug = debug;
 	t->owners = 0;
+	t->numbers = 0;
 	t->ends = 0;
 	TAILQ_INIT(&t->ended);
 	TAILQ_INIT(&t->waits);
@@ -53,6 +54,7 @@ int owner_get(struct owner_table *t, struct user *user, const struct cred *cred,
 		}
 		TAILQ_INIT(&o->pmcs);
 		o->cred = *cred;
+		o->number = ++t->numbers;
 		o->user = user;
 		user->references++;
 		o->pidfd = pidfd;
@@ -167,6 +169,7 @@ void owner_put(struct owner_table *t, struct owner *o)
 	logfile_free(o->log);
 	user_put(o->user);
 	close(o->pidfd);
+	grant_free(o->grant);
 	free(o);
 }
 

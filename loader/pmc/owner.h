@@ -19,6 +19,8 @@ struct owner {
 	struct owner *next;		/* in its bucket */
 	struct cred cred;		/* at connect() */
 	struct user *user;		/* the user charged for all of it */
+	uint64_t number;		/* its place in the order of connecting processes */
+	struct grant *grant;		/* what the administrator's rules give it; NULL: no rules */
 	int pidfd;
 	unsigned int connections, closing;	/* closing: those that close after their request */
 	bool busy;			/* a request of it, or its end, is in progress */
@@ -46,6 +48,7 @@ struct owner {
 struct owner_table {
 	struct owner **bucket;
 	unsigned int buckets, owners;
+	uint64_t numbers;		/* given to owners so far */
 	uint64_t ends;			/* number of owners that have ended */
 	TAILQ_HEAD(, owner) ended;	/* those that still hold something, the oldest first */
 	TAILQ_HEAD(, owner) waits;

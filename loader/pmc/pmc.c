@@ -33,6 +33,7 @@ void pmc_unlink(struct row_table *rows, struct pmc *p)
 
 	TAILQ_REMOVE(&p->owner->pmcs, p, owned);
 	p->owner->npmc--;
+	p->owner->user->pmcs--;
 	LIST_REMOVE(p, on_row);
 	/* The list has the latest first, and all PMCs on a row are of one scope. */
 	if (pmc_is_system(p))

@@ -26,6 +26,7 @@ struct pmc {
 	uint64_t select;		/* WIRE_MSR_SELECT | the register that it writes; 0: none */
 	bool msr;			/* its owner knows the register's number: no more targets */
 	uint64_t reload;		/* period of sampling modes */
+	uint64_t ticks;			/* a second, if its event is a clock; else 0 */
 	enum kernel_view kernel;	/* of sampling modes: by the settings at the allocation */
 	struct recorder *recorder;		/* of sampling modes */
 	struct profile_source profile;	/* with PMC_F_KGMON: its samples' source, without period */

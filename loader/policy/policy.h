@@ -4,6 +4,8 @@
  *
  *	cred.h		credentials of processes, read from /proc
  *	rules.h		the rules: pure functions over credentials and tunables
+ *	site.h		the administrator's own rules, in files; setting.h: what they set
+ *	grant.h		what those rules give one client
  *	access.h	questions that only the kernel can answer: may this process debug that one?
  *	identity.h	the ids that a log's writer takes on
  *	user.h		users, and their shares of the daemon's pools
@@ -23,8 +25,11 @@
 
 #include "access.h"
 #include "cred.h"
+#include "grant.h"
 #include "identity.h"
 #include "rules.h"
+#include "setting.h"
+#include "site.h"
 #include "user.h"
 
 #endif

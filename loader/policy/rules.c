@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <linux/capability.h>
 
+#include <sys/pmc.h>
+
 #include "rules.h"
 
 /* The inode number that the kernel gives the initial user namespace, on every machine. */
@@ -87,9 +89,11 @@ bool policy_jailed(const struct cred *c, uint64_t daemon_pid_ns)
 	return !policy_on_host(c) || (c->pid_ns != daemon_pid_ns && !policy_privileged(c));
 }
 
-int policy_system(const struct config *cfg, const struct cred *client, uint64_t daemon_pid_ns,
+int policy_system(const struct ruling *by, const struct cred *client, uint64_t daemon_pid_ns,
 		  bool sampling, struct reason *why)
 {
+	const struct setting_question q = { .mode = PMC_MODE_SC };
+
 	if (policy_jailed(client, daemon_pid_ns))
 		return deny(why, -EPERM, "system-scope PMCs are not for processes in a container; "
 			    "allocate a process-scope PMC, or run on the host");
@@ -97,28 +101,21 @@ int policy_system(const struct config *cfg, const struct cred *client, uint64_t 
 		return 0;
 	if (sampling)
 		return deny(why, -EPERM, "system-scope sampling needs CAP_PERFMON");
-	if (cfg->value[TUN_SYSPMCS])
-		return 0;
-	return deny(why, -EPERM, "system-scope PMCs need CAP_PERFMON, or "
-		    "security.bsd.unprivileged_syspmcs=\"1\" in pmcbpf.conf");
+	return grant_check(by, POINT_SCOPE, client, &q, why);
 }
 
-int policy_attach(const struct config *cfg, const struct cred *client, const struct cred *target,
+int policy_attach(const struct ruling *by, const struct cred *client, const struct cred *target,
 		  bool visible, pid_t named, struct reason *why)
 {
+	const struct setting_question q = { .target = target, .named = named };
+
 	if (client->pid == target->pid)
 		return 0;
 	if (!visible)
 		return deny(why, -ESRCH, "there is no process %d", named);
 	if (policy_privileged(client))
 		return 0;
-	if (!cfg->value[TUN_PROC_DEBUG])
-		return deny(
-			why, -EPERM,
-			"only privileged processes may attach to others here "
-			"(security.bsd.unprivileged_proc_debug=\"0\"); attach to yourself, or get "
-			"CAP_PERFMON");
-	return POLICY_ASK;
+	return grant_check(by, POINT_ATTACH, client, &q, why) ?: POLICY_ASK;
 }
 
 /* The kernel compares the client's real ids with all ids of the target. */

@@ -4,7 +4,7 @@
 #define PMCBPF_RULES_H
 
 #include "cred.h"
-#include "loader/config/config.h"
+#include "grant.h"
 
 /* True for the number of the initial user namespace. */
 bool policy_initial_user_ns(uint64_t number);
@@ -58,7 +58,7 @@ enum kernel_view policy_kernel_view(const struct cred *client,
 				    const struct kernel_settings *settings);
 
 /* 0 if the client may allocate PMCs of system scope, else -EPERM. */
-int policy_system(const struct config *cfg, const struct cred *client, uint64_t daemon_pid_ns,
+int policy_system(const struct ruling *by, const struct cred *client, uint64_t daemon_pid_ns,
 		  bool sampling, struct reason *why);
 
 /*
@@ -67,7 +67,7 @@ int policy_system(const struct config *cfg, const struct cred *client, uint64_t 
  * the client's pid namespace or in one below it.
  */
 #define POLICY_ASK 1
-int policy_attach(const struct config *cfg, const struct cred *client, const struct cred *target,
+int policy_attach(const struct ruling *by, const struct cred *client, const struct cred *target,
 		  bool visible, pid_t named, struct reason *why);
 
 /*

@@ -113,18 +113,64 @@ static unsigned int percent_of(unsigned int size, int percent)
 	return (unsigned int)((uint64_t)size * (unsigned int)percent / 100);
 }
 
-unsigned int user_share(const struct user_table *t, unsigned int n)
+/* Rule or tunable. */
+static int user_percent(const struct user *u, enum user_part part)
 {
-	unsigned int share = percent_of(n, t->config->value[TUN_USER_SHARE]);
+	static const struct {
+		enum setting setting;
+		enum tunable tunable;
+	} of[USER_PARTS] = {
+		[USER_SHARE] = { SET_SHARE, TUN_USER_SHARE },
+		[USER_RESERVE] = { SET_RESERVE, TUN_USER_RESERVE },
+	};
+
+	return u->rule[part] ? (int)u->rule[part]->number[of[part].setting] :
+			       u->table->config->value[of[part].tunable];
+}
+
+void user_part_text(const struct user *u, enum user_part part, char *buf, size_t size)
+{
+	const char *name = part == USER_SHARE ? "share" : "reserve";
+	const struct site_rule *r = u->rule[part];
+
+	if (r)
+		snprintf(buf, size, "%s=\"%d\" percent in %s:%u", name, user_percent(u, part),
+			 r->file, r->line);
+	else
+		snprintf(buf, size, "user.%s=%d percent", name, user_percent(u, part));
+}
+
+void user_set_rules(struct user *u, const struct grant *g, uint64_t number)
+{
+	if (number < u->ruled)
+		return;
+	u->ruled = number;
+	u->rule[USER_SHARE] = grant_rule(g, SET_SHARE);
+	u->rule[USER_RESERVE] = grant_rule(g, SET_RESERVE);
+}
+
+void user_drop_rules(struct user_table *t)
+{
+	struct user *u;
+
+	LIST_FOREACH(u, &t->users, next) {
+		u->ruled = 0;
+		user_set_rules(u, NULL, 0);
+	}
+}
+
+unsigned int user_share(const struct user *u, unsigned int n)
+{
+	unsigned int share = percent_of(n, user_percent(u, USER_SHARE));
 
 	return share ? share : 1;
 }
 
-unsigned int user_reserve(const struct user_table *t, unsigned int n)
+unsigned int user_reserve(const struct user *u, unsigned int n)
 {
-	unsigned int reserve = percent_of(n, t->config->value[TUN_USER_RESERVE]);
+	unsigned int reserve = percent_of(n, user_percent(u, USER_RESERVE));
 
-	return reserve || n < 2 || !t->config->value[TUN_USER_RESERVE] ? reserve : 1;
+	return reserve || n < 2 || !user_percent(u, USER_RESERVE) ? reserve : 1;
 }
 
 void user_limits(const struct user_table *t, const struct user *u, enum pool_kind pool,
@@ -132,33 +178,35 @@ void user_limits(const struct user_table *t, const struct user *u, enum pool_kin
 {
 	unsigned int size = t->size[pool];
 
-	*own = u->privileged ? size : user_share(t, size);
-	*all = u->privileged ? size : size - user_reserve(t, size);
+	*own = u->privileged ? size : user_share(u, size);
+	*all = u->privileged ? size : size - user_reserve(u, size);
 }
 
 int user_may(const struct user_table *t, const struct user *u, enum pool_kind pool, unsigned int n,
 	     struct reason *why)
 {
 	const char *sets = pools[pool].size;
+	char part[USER_PART_TEXT];
 	unsigned int own, all;
 
 	if (!n)		/* succeeds even if the user has more than a lowered limit */
 		return 0;
 	user_limits(t, u, pool, &own, &all);
-	if (!u->privileged && (n > own || u->used[pool] > own - n))
+	if (!u->privileged && (n > own || u->used[pool] > own - n)) {
+		user_part_text(u, USER_SHARE, part, sizeof(part));
 		return deny(why, -EAGAIN, "uid %u%s has %u of pmcbpfd's %u %s, and %u is the most "
-			    "for one user (user.share=%d percent%s%s); end some first", u->uid,
+			    "for one user (%s%s%s); end some first", u->uid,
 			    u->user_ns ? " of a container" : "", u->used[pool], t->size[pool],
-			    pools[pool].what, own, t->config->value[TUN_USER_SHARE],
-			    sets ? " of " : "", sets ? sets : "");
-	if (n > all || t->used[pool] > all - n)
-		return deny(why, -EAGAIN, "%u of pmcbpfd's %u %s are in use%s%s%s; try again when "
-			    "some have been released", t->used[pool], t->size[pool],
-			    pools[pool].what,
-			    u->privileged ? "" : ", and the rest is kept for administrators "
-						 "(user.reserve)",
-			    sets ? "; their number is " : "", sets ? sets : "");
-	return 0;
+			    pools[pool].what, own, part, sets ? " of " : "", sets ? sets : "");
+	}
+	if (n <= all && t->used[pool] <= all - n)
+		return 0;
+	user_part_text(u, USER_RESERVE, part, sizeof(part));
+	return deny(why, -EAGAIN, "%u of pmcbpfd's %u %s are in use%s%s%s%s%s; try again when some "
+		    "have been released", t->used[pool], t->size[pool], pools[pool].what,
+		    u->privileged ? "" : ", and the rest is kept for administrators (",
+		    u->privileged ? "" : part, u->privileged ? "" : ")",
+		    sets ? "; their number is " : "", sets ? sets : "");
 }
 
 void user_charge(struct user_table *t, struct user *u, enum pool_kind pool, unsigned int n)

@@ -42,6 +42,13 @@ enum pool_kind {
 	POOLS
 };
 
+/* Parts of a pool. */
+enum user_part {
+	USER_SHARE,			/* one user's at most */
+	USER_RESERVE,			/* for privileged users */
+	USER_PARTS
+};
+
 /* hwpmc's statistics, for one user or one process. */
 struct user_stats {
 	uint32_t intr_processed, intr_bufferfull;
@@ -57,6 +64,9 @@ struct user {
 	bool privileged;
 	unsigned int references;
 	unsigned int used[POOLS];
+	unsigned int pmcs;
+	const struct site_rule *rule[USER_PARTS];	/* NULL: the tunable decides … */
+	uint64_t ruled;			/* … for the process with this number */
 	TAILQ_HEAD(, work) works;	/* server/work.h: ready work … */
 	TAILQ_ENTRY(user) turn;		/* … and the place among the users that have any */
 	bool in_turn;
@@ -80,6 +90,13 @@ void user_pool(struct user_table *t, enum pool_kind pool, unsigned int size);
 /* A new reference to the user that a process is charged to; NULL: no memory. */
 struct user *user_get(struct user_table *t, const struct cred *cred);
 void user_put(struct user *u);
+/* The process that connected last, with the highest number, decides on the user's parts. */
+void user_set_rules(struct user *u, const struct grant *g, uint64_t number);
+/* Before the rules are read again: all users lose them. */
+void user_drop_rules(struct user_table *t);
+/* "user.share=25 percent", or the rule in its place. */
+#define USER_PART_TEXT 192u
+void user_part_text(const struct user *u, enum user_part part, char *buf, size_t size);
 
 /* -EAGAIN: the user's share or the pool is used up. */
 int user_take(struct user_table *t, struct user *u, enum pool_kind pool, unsigned int n,
@@ -97,10 +114,10 @@ void user_charge(struct user_table *t, struct user *u, enum pool_kind pool, unsi
  */
 void user_limits(const struct user_table *t, const struct user *u, enum pool_kind pool,
 		 unsigned int *own, unsigned int *all);
-/* The part of n reserved for privileged users: at least 1, unless n is 1 or the tunable 0. */
-unsigned int user_reserve(const struct user_table *t, unsigned int n);
-/* The part of n that one unprivileged user may have: at least 1. */
-unsigned int user_share(const struct user_table *t, unsigned int n);
+/* The part of n that this user leaves to privileged ones: at least 1, unless n is 1 or it is 0 %. */
+unsigned int user_reserve(const struct user *u, unsigned int n);
+/* The part of n that this user may have, if it is unprivileged: at least 1. */
+unsigned int user_share(const struct user *u, unsigned int n);
 /* The units of the pool that the user may still take. */
 unsigned int user_room(const struct user_table *t, const struct user *u, enum pool_kind pool);
 

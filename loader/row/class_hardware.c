@@ -2,6 +2,8 @@
 /* The hardware classes: one for each PMU of the CPUs, with a row for each counter. */
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <sys/pmc.h>
@@ -51,6 +53,10 @@ static int class_hardware_plan(struct allocation *p, struct reason *why)
 		return deny(why, -EINVAL, "an event's name is printable and at most %u bytes long",
 			    WIRE_NAME_MAX - 1);
 	memcpy(p->name, a->event_name, sizeof(p->name));
+	p->named_by_client = true;
+	snprintf(p->number, sizeof(p->number), a->config1 || a->config2 ?
+		 "0x%" PRIx64 "/0x%" PRIx64 "/0x%" PRIx64 : "0x%" PRIx64, a->config, a->config1,
+		 a->config2);
 	p->spec.event = (struct perf_event_spec){
 		.type = p->class->info.perf_type,
 		.config = a->config, .config1 = a->config1, .config2 = a->config2,

@@ -98,6 +98,7 @@ static int class_msr_plan_select(struct allocation *p, struct reason *why)
 static int class_msr_plan(struct allocation *p, struct reason *why)
 {
 	const struct msrs *m = p->machine->msr;
+	struct setting_question q = { 0 };
 	const struct msr_row *r;
 	bool raw = false;
 	int n = class_msr_find(p, &raw, why), err = 0;
@@ -111,10 +112,13 @@ static int class_msr_plan(struct allocation *p, struct reason *why)
 		snprintf(p->name, sizeof(p->name), "MSR-0x%x", r->reg);
 	else
 		snprintf(p->name, sizeof(p->name), "MSR-%s", r->name);
-	if ((r->admin || p->a->config1 & WIRE_MSR_SELECT) && !policy_privileged(p->cred))
-		err = deny(why, -EPERM, "%s%s needs CAP_PERFMON or CAP_SYS_ADMIN, whatever the "
-			   "tunables say", p->name, r->admin ? " reveals others' work, and" :
-			   " with select=");
+	snprintf(p->number, sizeof(p->number), "0x%x", r->reg);
+	q.event = p->name;
+	q.admin = r->admin;
+	err = grant_check(p->by, POINT_REGISTER, p->cred, &q, why);
+	if (!err && p->a->config1 & WIRE_MSR_SELECT && !policy_privileged(p->cred))
+		err = deny(why, -EPERM, "%s with select= needs CAP_PERFMON or CAP_SYS_ADMIN, "
+			   "whatever the tunables say", p->name);
 	if (!err)
 		err = msr_provider(m, r, p->system, raw, &p->spec.event, why);
 	if (!err && p->spec.event.msr && r->energy && !raw)

@@ -11,6 +11,7 @@
 #include "row.h"
 #include "soft.h"
 
+#define NS_PER_S 1000000000u
 #define CAPS_SOFT \
 	(PMC_CAP_INTERRUPT | PMC_CAP_READ | PMC_CAP_WRITE | PMC_CAP_USER | PMC_CAP_SYSTEM)
 #define FLAGS_LOG (PMC_F_LOG_PROCCSW | PMC_F_LOG_PROCEXIT)
@@ -81,6 +82,8 @@ static void class_soft_fill(struct allocation *p, const struct soft_event *s)
 	p->spec.quantity = s->quantity;
 	p->spec.hook = s->hook;
 	p->spec.rate = s->rate;
+	if (s->sides == SIDES_SAMPLED)
+		p->ticks = s->rate ? s->rate : NS_PER_S;
 	p->spec.timer = s->sides == SIDES_SAMPLED && !s->rate ? s->name : NULL;
 }
 

@@ -30,8 +30,9 @@
 
 /* --- accepting ----------------------------------------------------------------------------- */
 
-/* Charges the user for a connection; NULL: refused. */
-static struct user *connection_charge(struct server *s, const struct cred *cred, struct reason *why)
+/* Charges the user for a connection, by the rules for its process; NULL: refused. */
+static struct user *connection_charge(struct server *s, const struct cred *cred,
+				      struct grant **grant, struct reason *why)
 {
 	struct user *user = user_get(&s->d->users, cred);
 	int err;
@@ -40,7 +41,10 @@ static struct user *connection_charge(struct server *s, const struct cred *cred,
 		deny(why, -ENOMEM, "no memory for a connection");
 		return NULL;
 	}
-	err = user_take(&s->d->users, user, POOL_CONNECTIONS, 1, why);
+	err = daemon_grant(s->d, cred, user, grant, why);
+	if (!err)
+		user_set_rules(user, *grant, s->d->owners.numbers + 1);
+	err = err ?: user_take(&s->d->users, user, POOL_CONNECTIONS, 1, why);
 	/* The charge keeps the user. */
 	user_put(user);
 	return err ? NULL : user;
@@ -48,6 +52,7 @@ static struct user *connection_charge(struct server *s, const struct cred *cred,
 
 static int connection_add(struct server *s, int fd, struct reason *why)
 {
+	struct grant *grant = NULL;
 	struct user *user = NULL;
 	struct cred cred;
 	int pidfd = -1, err;
@@ -56,9 +61,10 @@ static int connection_add(struct server *s, int fd, struct reason *why)
 	server_catch_up(s);
 	err = greeting_take(s->d, fd, &cred, &pidfd, why);
 	if (!err)
-		user = connection_charge(s, &cred, why);
+		user = connection_charge(s, &cred, &grant, why);
 	if (user)
-		return client_add(s, fd, user, &cred, pidfd, why);
+		return client_add(s, fd, user, grant, &cred, pidfd, why);
+	grant_free(grant);
 	if (!err) {
 		err = -EAGAIN;
 		greeting_forget(s->d, cred.pid);
@@ -180,6 +186,8 @@ static void server_reload(struct server *s)
 	if (daemon_reread(s->d, &why))
 		messages_put(&s->d->messages, LOG_ERR, "%s; the tunables stay as they were",
 			     why.text);
+	if (daemon_read_rules(s->d, &why))
+		messages_put(&s->d->messages, LOG_ERR, "%s; the rules stay as they were", why.text);
 	if (daemon_rediscover(s->d, &why)) {
 		messages_put(&s->d->messages, LOG_WARNING, "%s", why.text);
 		return;

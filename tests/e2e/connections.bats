@@ -237,8 +237,8 @@ sockets_are() { [ "$(grep -c " $PMCBPF_SOCKET\$" /proc/net/unix)" -eq "$1" ]; }
 	done
 	grep -q '^many .* -- uid 2001 has .* connections, and .* (user.share=25 percent)' "$BATS_TEST_TMPDIR/2001"
 	# The fifth is refused because of the reserve, not of its share.
-	grep -q '^many 0 -- .* in use, and the rest is kept for administrators (user.reserve)' \
-		"$BATS_TEST_TMPDIR/2005" || grep -q '^hello EAGAIN -- .* (user.reserve)' "$BATS_TEST_TMPDIR/2005"
+	grep -q '^many 0 -- .* in use, and the rest is kept for administrators (user.reserve=10 percent)' \
+		"$BATS_TEST_TMPDIR/2005" || grep -q '^hello EAGAIN -- .* (user.reserve=10 percent)' "$BATS_TEST_TMPDIR/2005"
 	for _ in 1 2 3; do
 		run wireclient hello alloc 1 15 0x2000b 0 0 start read release rows 0 admin 0 0 0 admin 0 0 1
 		[ "$(grep -cE '^(hello|alloc|start|read|release|rows) 0' <<<"$output")" -eq 6 ]

@@ -50,6 +50,7 @@ ktr.size="65536"
 ktr.stop="panic"
 ktr.unprivileged="0"
 msr.list="/etc/pmcbpf/msr.list"  # read-only
+policy.dir="/etc/pmcbpf/policy.d"  # read-only
 security.bsd.unprivileged_proc_debug="1"
 security.bsd.unprivileged_syspmcs="0"
 socket.group=""  # read-only
@@ -59,7 +60,7 @@ user.share="25"' ]
 	run run_as_nobody pmccontrol --tunable --json
 	python3 -c 'import json, sys
 t = {t["name"]: t for t in json.load(sys.stdin)["tunables"]}
-assert len(t) == 23
+assert len(t) == 24
 assert t["kern.hwpmc.nsamples"] == {"name": "kern.hwpmc.nsamples", "value": "512", "writable": False}
 assert t["kern.hwpmc.debugflags"]["writable"] is True' <<<"$output"
 	# The processor's name can be read, and is not a setting.

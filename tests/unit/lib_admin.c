@@ -37,6 +37,44 @@ static void test_gates(void **state)
 	}
 }
 
+/* --- policy ----------------------------------------------------------------------------------- */
+
+static void test_policy(void **state)
+{
+	struct fake *f = *state;
+	struct pmc_policy *list;
+	unsigned int n;
+
+	expect_errno(pmc_policy(0, NULL, &n), EFAULT);
+	expect_errno(pmc_policy(0, &list, NULL), EFAULT);
+	assert_int_equal(pmc_policy(1, &list, &n), 0);
+	assert_int_equal(f->policy.what, WIRE_POLICY_RULES);
+	assert_int_equal(n, 0);
+	free(list);
+	/* Several replies. */
+	f->policies = 5;
+	assert_int_equal(pmc_policy(0, &list, &n), 0);
+	assert_int_equal(f->policy.what, WIRE_POLICY_OWN);
+	assert_int_equal(f->policy.first, 4);
+	assert_int_equal(n, 5);
+	assert_string_equal(list[2].pp_text, "rule 2");
+	assert_int_equal(list[2].pp_line, 7);
+	assert_int_equal(strlen(list[3].pp_text), sizeof(list[3].pp_text) - 1);
+	assert_int_equal(strlen(list[3].pp_origin), sizeof(list[3].pp_origin) - 1);
+	free(list);
+	/* The rules are read again between two replies. */
+	f->policy_again = true;
+	assert_int_equal(pmc_policy(1, &list, &n), 0);
+	assert_int_equal(n, 5);
+	assert_string_equal(list[0].pp_text, "rule 0");
+	free(list);
+	for (unsigned int i = 0; i < 2; i++) {
+		f->policy_lies = (const uint32_t[]){ 3, 0xffffffff }[i];
+		expect_errno(pmc_policy(1, &list, &n), EPROTO);
+	}
+	f->policy_lies = 0;
+}
+
 /* --- tunables --------------------------------------------------------------------------------- */
 
 static void test_tunable_list(void **state)
@@ -334,7 +372,8 @@ int main(void)
 #define T(f) cmocka_unit_test_setup_teardown(f, fake_setup, fake_teardown)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_gates, fake_setup_unconnected, fake_teardown),
-		T(test_tunable_list), T(test_tunable), T(test_sysctl), T(test_tunable_malformed),
+		T(test_policy), T(test_tunable_list), T(test_tunable), T(test_sysctl),
+		T(test_tunable_malformed),
 		T(test_ktr_info), T(test_ktr_mark), T(test_kgmon_info), T(test_operations),
 		T(test_descriptors), T(test_refused),
 	};

@@ -209,6 +209,43 @@ static void test_event_names(void **state)
 	assert_contains(reason(), "printable");
 }
 
+/* A rule goes by the number of a hardware event: its name is only the client's word. */
+static void test_rules(void **state)
+{
+	struct wire_allocate_req a = process(PMC_CLASS_IAP);
+
+	actor_rules(&user, "events=\"SOFT,IAP:0xc0\" kernel=\"no\" pmcs=\"2\"");
+	a.caps = PMC_CAP_READ | PMC_CAP_USER;
+	assert_int_equal(allocate(&user, a), 0);
+	a.config = 0xc1;
+	strcpy(a.event_name, "0xc0");
+	assert_int_equal(allocate(&user, a), -EPERM);
+	assert_contains(reason(), "IAP:0xc1 is not among the events");
+	assert_contains(reason(), "events=\"SOFT,IAP:0xc0\" (test.conf:1)");
+	a.config = 0xc0;
+	a.config1 = 1;
+	assert_int_equal(allocate(&user, a), -EPERM);
+	assert_contains(reason(), "IAP:0xc0/0x1/0x0 is not");
+	a.config1 = 0;
+	a.caps = PMC_CAP_READ | PMC_CAP_USER | PMC_CAP_SYSTEM;
+	assert_int_equal(allocate(&user, a), -EPERM);
+	assert_contains(reason(), "kernel=\"no\"");
+	/* Neither side means both. */
+	a.caps = PMC_CAP_READ;
+	assert_int_equal(allocate(&user, a), -EPERM);
+	a.caps = PMC_CAP_READ | PMC_CAP_USER;
+	assert_int_equal(allocate(&user, a), 0);
+	assert_int_equal(user.session.owner->user->pmcs, 2);
+	assert_int_equal(allocate(&user, a), -EAGAIN);
+	assert_contains(reason(), "uid 77 has 2 PMCs, as many as it may");
+	release(&user, TAILQ_FIRST(&user.session.owner->pmcs)->id);
+	/* What fails later takes none of them. */
+	a.class = PMC_CLASS_SOFT;
+	a.event = 0x20005;
+	assert_int_equal(allocate(&user, a), -EOPNOTSUPP);
+	assert_int_equal(user.session.owner->user->pmcs, 1);
+}
+
 static void test_unregistered_event(void **state)
 {
 	struct wire_allocate_req a = process(PMC_CLASS_SOFT);
@@ -246,7 +283,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(test_share_of_rows), T(test_many_reasons), T(test_holder_in_a_container),
 		T(test_preference), T(test_rows_that_do_not_work_out),
-		T(test_what_counting_is_told), T(test_event_names), T(test_unregistered_event),
+		T(test_what_counting_is_told), T(test_event_names), T(test_rules),
+		T(test_unregistered_event),
 		T(test_pages),
 	};
 

@@ -4,6 +4,7 @@
  * and owners; the other requests are in tests/ops.tsv and tests/e2e/protocol.bats.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -186,13 +187,58 @@ static void test_two_pmus(void **state)
 	assert_int_equal(ask(&root, WIRE_OP_PMCALLOCATE, &r, sizeof(r)), -EINVAL);
 }
 
+/* The list of a caller's settings, and of all rules in replies that have room for some of them. */
+static void test_policy(void **state)
+{
+	struct wire_policy_req r = { .what = WIRE_POLICY_OWN };
+	const struct wire_policy_rep *rep;
+	const struct wire_policy *p;
+	char text[64 * 100] = "";
+
+	for (unsigned int i = 0; i < 100; i++)
+		sprintf(text + strlen(text), "user=%u pmcs=%u # comment\n", 2000 + i, i);
+	strcat(text, "pmcs=7");
+	actor_rules(&user, text);
+	assert_int_equal(ask(&user, WIRE_OP_POLICY, &r, sizeof(r)), 0);
+	rep = payload();
+	p = (const void *)(rep + 1);
+	assert_int_equal(rep->count, SETTINGS);
+	assert_int_equal(rep->total, SETTINGS);
+	assert_string_equal(p[SET_MODES].text, "modes=\"TC,TS\"");
+	assert_string_equal(p[SET_MODES].origin, "security.bsd.unprivileged_syspmcs");
+	assert_int_equal(p[SET_MODES].line, 0);
+	assert_string_equal(p[SET_PMCS].text, "pmcs=\"7\"");
+	assert_string_equal(p[SET_PMCS].origin, "test.conf");
+	assert_int_equal(p[SET_PMCS].line, 101);
+	/* Nothing limits root. */
+	assert_int_equal(ask(&root, WIRE_OP_POLICY, &r, sizeof(r)), 0);
+	assert_int_equal(((const struct wire_policy_rep *)payload())->total, 0);
+	r.what = WIRE_POLICY_RULES;
+	assert_int_equal(ask(&user, WIRE_OP_POLICY, &r, sizeof(r)), -EPERM);
+	assert_int_equal(ask(&root, WIRE_OP_POLICY, &r, sizeof(r)), 0);
+	rep = payload();
+	assert_int_equal(rep->total, 101);
+	assert_in_range(rep->count, 30, 60);
+	r.first = 100;
+	assert_int_equal(ask(&root, WIRE_OP_POLICY, &r, sizeof(r)), 0);
+	rep = payload();
+	p = (const void *)(rep + 1);
+	assert_int_equal(rep->count, 1);
+	assert_string_equal(p->text, "pmcs=7");
+	r.first = 0xffffffff;
+	assert_int_equal(ask(&root, WIRE_OP_POLICY, &r, sizeof(r)), 0);
+	assert_int_equal(((const struct wire_policy_rep *)payload())->count, 0);
+	r.what = 2;
+	assert_int_equal(ask(&root, WIRE_OP_POLICY, &r, sizeof(r)), -EINVAL);
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		T(test_sender), T(test_malformed), T(test_reused_pid), T(test_dynevents),
 		T(test_grown_credentials), T(test_release_of_a_recorder), T(test_rediscovery),
-		T(test_two_pmus),
+		T(test_two_pmus), T(test_policy),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

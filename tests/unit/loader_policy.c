@@ -20,6 +20,7 @@
 #define CAP(c)	(1ull << (c))
 
 static struct config config;
+static const struct ruling by = { .config = &config };
 static struct reason why;
 
 static int setup(void **state)
@@ -58,7 +59,7 @@ static struct cred jailed_root(void)
 
 static int system_scope(struct cred c, bool sampling)
 {
-	return policy_system(&config, &c, PIDNS, sampling, &why);
+	return policy_system(&by, &c, PIDNS, sampling, &why);
 }
 
 static void test_privilege(void **state)
@@ -227,7 +228,7 @@ static void test_jail(void **state)
 static int attach(struct cred c, struct cred t)
 {
 	t.pid = t.inner_pid = 999;
-	return policy_attach(&config, &c, &t, true, 999, &why);
+	return policy_attach(&by, &c, &t, true, 999, &why);
 }
 
 /* REQ-042, REQ-043: for other users than the super-user the kernel decides. */
@@ -241,10 +242,10 @@ static void test_attach(void **state)
 	assert_int_equal(attach(jailed_root(), user(6)), POLICY_ASK);
 	assert_int_equal(attach(with(user(5), CAP(CAP_PERFMON)), user(0)), 0);
 	assert_int_equal(attach(root, user(6)), 0);
-	assert_int_equal(policy_attach(&config, &me, &me, false, 105, &why), 0);
+	assert_int_equal(policy_attach(&by, &me, &me, false, 105, &why), 0);
 	/* D13: a process that the client cannot see does not exist for it. */
 	t.pid = 999;
-	assert_int_equal(policy_attach(&config, &root, &t, false, 999, &why), -ESRCH);
+	assert_int_equal(policy_attach(&by, &root, &t, false, 999, &why), -ESRCH);
 	assert_string_equal(why.text, "there is no process 999");
 }
 
@@ -291,7 +292,7 @@ static void test_proc_debug_tunable(void **state)
 	assert_int_equal(attach(with(user(5), CAP(CAP_SYS_PTRACE)), user(5)), -EPERM);
 	assert_int_equal(attach(jailed_root(), user(5)), -EPERM);
 	assert_int_equal(attach(with(user(5), CAP(CAP_PERFMON)), user(5)), 0);
-	assert_int_equal(policy_attach(&config, &me, &me, false, 105, &why), 0);
+	assert_int_equal(policy_attach(&by, &me, &me, false, 105, &why), 0);
 }
 
 static void test_may_know(void **state)

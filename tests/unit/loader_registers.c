@@ -240,6 +240,17 @@ static void test_privilege(void **state)
 	harness.config.value[TUN_SYSPMCS] = 0;
 	assert_int_equal(try(&user, "MSR-COUNTER", PMC_MODE_SC), -EPERM);
 	assert_contains(reason(), "unprivileged_syspmcs");
+	/* A rule may allow both, some registers only, or none. */
+	actor_rules(&user, "registers=admin modes=SC,TC events=\"MSR:APERF,MSR:0x30\"");
+	assert_int_equal(try(&user, "MSR-APERF", PMC_MODE_SC), 0);
+	release_only(&user);
+	assert_int_equal(try_raw(&user, 0x30, PMC_MODE_TC), 0);
+	release_only(&user);
+	assert_int_equal(try(&user, "MSR-COUNTER", PMC_MODE_TC), -EPERM);
+	assert_contains(reason(), "MSR:COUNTER is not among the events");
+	actor_rules(&user, "registers=none");
+	assert_int_equal(try(&user, "MSR-COUNTER", PMC_MODE_TC), -EPERM);
+	assert_contains(reason(), "registers=\"none\" (test.conf:1)");
 }
 
 #ifdef __x86_64__

@@ -131,13 +131,16 @@ static void test_kept(void **state)
 /* A small pool also keeps one in reserve, and gives one. */
 static void test_small_pools(void **state)
 {
-	assert_int_equal(user_reserve(&users, 16), 1);
-	assert_int_equal(user_reserve(&users, 4), 1);
-	assert_int_equal(user_reserve(&users, 1), 0);
-	assert_int_equal(user_reserve(&users, 4096), 409);
-	assert_int_equal(user_share(&users, 3), 1);
+	struct user *u = user_of(1000, 0, INITIAL);
+
+	assert_int_equal(user_reserve(u, 16), 1);
+	assert_int_equal(user_reserve(u, 4), 1);
+	assert_int_equal(user_reserve(u, 1), 0);
+	assert_int_equal(user_reserve(u, 4096), 409);
+	assert_int_equal(user_share(u, 3), 1);
 	config.value[TUN_USER_RESERVE] = 0;
-	assert_int_equal(user_reserve(&users, 16), 0);
+	assert_int_equal(user_reserve(u, 16), 0);
+	user_put(u);
 }
 
 /* A forced charge succeeds, and counts for later ones. */

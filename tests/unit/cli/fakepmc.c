@@ -26,12 +26,12 @@
 #define NROWS	 4
 
 enum function { INIT, ALLOCATE, ATTACH, START, STOP, READ, RELEASE, ENABLE, DISABLE, PMCINFO, STATS,
-		NPMC, CPUINFO, NAMES, GATES, LIST, GET, SET, KTR_INFO, KTR_CONTROL, KTR_OPEN,
-		NFUNCTIONS };
+		NPMC, CPUINFO, NAMES, GATES, POLICY, LIST, GET, SET, KTR_INFO, KTR_CONTROL,
+		KTR_OPEN, NFUNCTIONS };
 
 static const char *const function_names[NFUNCTIONS] = {
 	"init", "allocate", "attach", "start", "stop", "read", "release", "enable", "disable",
-	"pmcinfo", "stats", "npmc", "cpuinfo", "names", "gates", "list", "get", "set",
+	"pmcinfo", "stats", "npmc", "cpuinfo", "names", "gates", "policy", "list", "get", "set",
 	"ktr_info", "ktr_control", "ktr_open",
 };
 
@@ -239,6 +239,31 @@ API int pmc_gates(struct pmc_gate **gates, int *ngates)
 	memcpy(*gates, known, sizeof(known));
 	(*gates)[1].pg_state = getenv("FAKEPMC_CLOSED") ? PMC_GATE_CLOSED : PMC_GATE_LIMITS;
 	*ngates = 2;
+	return 0;
+}
+
+/* FAKEPMC_ROOT: all rules, one of them; else a setting of a rule and one of a tunable. */
+API int pmc_policy(int all, struct pmc_policy **list, unsigned int *count)
+{
+	static const struct pmc_policy own[] = {
+		{ "modes=\"TC,TS\"", "security.bsd.unprivileged_syspmcs", 0 },
+		{ "kernel=\"yes\"", "", 0 },
+		{ "pmcs=\"8\"", "/etc/pmcbpf/policy.d/50-site.conf", 3 },
+	};
+	const char *root = getenv("FAKEPMC_ROOT");
+
+	record("policy %d\n", all);
+	if (enter(POLICY) != 0)
+		return -1;
+	if (all && !root) {
+		errno = EPERM;
+		return -1;
+	}
+	*list = calloc(1, sizeof(own));
+	if (!*list)
+		return -1;
+	memcpy(*list, all ? &own[2] : own, all ? sizeof(own[0]) : sizeof(own));
+	*count = all ? (unsigned int)atoi(root) : 3;
 	return 0;
 }
 

@@ -13,9 +13,9 @@ wrong() {
 	[ ! -s calls ]
 }
 
-@test "usage: six lines after the first, exit 64" {
+@test "usage: seven lines after the first, exit 64" {
 	run -64 pmccontrol
-	[ "${lines[0]} ${#lines[@]}" = "Usage: 7" ]
+	[ "${lines[0]} ${#lines[@]}" = "Usage: 8" ]
 	gives_like 64 'Usage:*' pmccontrol -l operand
 	run -64 pmccontrol -x
 	[ "${lines[1]}" = "Usage:" ]
@@ -35,13 +35,14 @@ wrong() {
 	64|No PMCs specified to enable or disable|-c 1
 	65|CPU id too large: "2"|-c 2 -e 1
 	65|PMC id too large: "4"|-e 1 -e 4
-	64|option --json is used only with -L, -l, -s, --doctor and --tunable|--json -e 1
+	64|option --json is used only with -L, -l, -s, --doctor, --policy and --tunable|--json -e 1
 	64|option --tunable is used only once|--tunable a --tunable b;--tunable=a --tunable
 	64|options -l and -L may not be used together|-l -L
 	64|options -s and -e may not be used together|-s -e 1
 	64|options -d and -l may not be used together|-d 1 -l
 	64|options -c and -s may not be used together|-c 1 -s
 	64|options --doctor and -l may not be used together|--doctor -l
+	64|options --policy and -s may not be used together|--policy -s
 	64|options -l and --tunable may not be used together|-l --tunable
 	64|options --tunable and -e may not be used together|--tunable -e 1
 	LIST
@@ -191,4 +192,19 @@ full_disk() { fake pmccontrol "$@" >/dev/full; }
 	[ "${lines[-1]}" = "closed  daemon: because the test wants it" ]
 	FAKEPMC_FAIL=gates:1:22 run -69 --separate-stderr pmccontrol --doctor
 	[ "${lines[-1]}" = "closed  daemon: because the test wants it; install library and daemon of one release" ]
+}
+
+@test "--policy: all rules for root, what holds for others, both in the form of the files; as JSON" {
+	FAKEPMC_ROOT=1 run -0 pmccontrol --policy
+	says 'pmcs="8"  # /etc/pmcbpf/policy.d/50-site.conf:3'
+	FAKEPMC_ROOT=0 run -0 pmccontrol --policy
+	says '# no rules: the tunables decide, see pmcbpf.policy(5)'
+	run -0 pmccontrol --policy
+	says 'modes="TC,TS"  # security.bsd.unprivileged_syspmcs
+kernel="yes"  # default
+pmcs="8"  # /etc/pmcbpf/policy.d/50-site.conf:3'
+	run -0 pmccontrol --policy --json
+	json_is 'x["policy"][0] == {"rule": "modes=\"TC,TS\"", "tunable": "security.bsd.unprivileged_syspmcs"}'
+	json_is 'x["policy"][1] == {"rule": "kernel=\"yes\"", "tunable": None}'
+	json_is 'x["policy"][2] == {"rule": "pmcs=\"8\"", "file": "/etc/pmcbpf/policy.d/50-site.conf", "line": 3}'
 }

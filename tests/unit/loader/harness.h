@@ -30,6 +30,9 @@ struct actor {
 void actor_join(struct actor *a, pid_t pid, uid_t uid);
 void actor_leave(struct actor *a);
 
+/* Rules of the administrator, which apply to this one from now on. */
+void actor_rules(struct actor *a, const char *text);
+
 /* The error of one request; payload and reason stay readable until the next one. */
 int ask(struct actor *a, uint16_t op, const void *arg, size_t len);
 int ask_fd(struct actor *a, uint16_t op, const void *arg, size_t len, int fd);

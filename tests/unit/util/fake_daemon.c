@@ -18,7 +18,7 @@
 #define FAKE_CLIENTS 8
 
 struct answer {
-	uint8_t payload[2048];
+	uint8_t payload[4096];
 	size_t len;
 	int fds[8];
 	unsigned int nfds;
@@ -220,6 +220,29 @@ static void on_kgmon(struct fake *f, const void *req, struct answer *a)
 		a->fds[a->nfds++] = f->alive_fd;
 }
 
+/* Two elements a reply, of as many as the test says; the generation changes once, if it says so. */
+static void on_policy(struct fake *f, const void *req, struct answer *a)
+{
+	struct wire_policy_rep rep = { .count = 2, .total = f->policies, .generation = 1 };
+	struct wire_policy p[2] = { { .line = 7 }, { .line = 8 } };
+
+	memcpy(&f->policy, req, sizeof(f->policy));
+	if (f->policy_again && f->policy.first) {
+		f->policy_again = false;
+		f->policy_generation++;
+	}
+	rep.generation += f->policy_generation;
+	if (f->policy.first + rep.count > f->policies)
+		rep.count = f->policies > f->policy.first ? f->policies - f->policy.first : 0;
+	snprintf(p[0].text, sizeof(p[0].text), "rule %u", f->policy.first);
+	memset(p[1].text, 't', sizeof(p[1].text));
+	memset(p[1].origin, 'o', sizeof(p[1].origin));
+	if (f->policy_lies)
+		rep.count = f->policy_lies;
+	put(a, &rep, sizeof(rep));
+	put(a, p, (rep.count < 2 ? rep.count : 2) * sizeof(p[0]));
+}
+
 static void on_other(struct fake *f, const void *req, struct answer *a)
 {
 }
@@ -253,6 +276,7 @@ static const struct {
 	{ WIRE_OP_GATES, 0, on_gates },
 	{ WIRE_OP_TUNABLE, sizeof(struct wire_tunable_req), on_tunable },
 	{ WIRE_OP_KTR, sizeof(struct wire_ktr_req), on_ktr },
+	{ WIRE_OP_POLICY, sizeof(struct wire_policy_req), on_policy },
 	{ WIRE_OP_KGMON, sizeof(struct wire_kgmon_req), on_kgmon },
 };
 

@@ -50,6 +50,12 @@ struct fake {
 	uint64_t value;			/* what RW answers */
 	uint32_t gates;			/* the number of gates that GATES claims; it sends two */
 
+	uint32_t policies;		/* rules that POLICY has */
+	uint32_t policy_lies;		/* not 0: the number of them that a reply claims */
+	uint32_t policy_generation;
+	bool policy_again;		/* they are read again after the first reply */
+	struct wire_policy_req policy;
+
 	/* Done once to `struck` when a request of `strike_op` has come, and is not answered yet. */
 	void (*strike)(pthread_t thread);
 	uint16_t strike_op;
