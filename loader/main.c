@@ -65,6 +65,12 @@ static int check_kernel(struct reason *why)
 		    u.release, MIN_MAJOR, MIN_MINOR);
 }
 
+static helper_job *const errand_jobs[ERRAND_JOBS] = {
+	[ERRAND_RECEIVE] = receive_job,
+	[ERRAND_MAPPINGS] = mappings_read_job,
+	[ERRAND_NAMES] = site_name_job,
+};
+
 /* The list must be valid.  A missing module is no failure: only its registers are out of reach. */
 static unsigned int check_registers(struct daemon *d)
 {
@@ -84,14 +90,23 @@ static unsigned int check_registers(struct daemon *d)
 	return err != 0;
 }
 
-/* As the daemon reads them: the first error ends it. */
-static unsigned int check_site_rules(struct daemon *d)
+/* With helpers, as in the daemon: the first error ends the reading. */
+static unsigned int check_rules(struct daemon *d)
 {
+	struct site_rules *rules;
 	struct reason why;
-	int err = *d->config.policy_dir ? daemon_read_rules(d, &why) : 0;
+	int err;
 
+	if (!*d->config.policy_dir)	/* not a path, and reported already */
+		return 0;
+	user_table_init(&d->users, &d->config);
+	err = errands_new(&d->errands, &d->users, errand_jobs, &why);
+	err = err ?: daemon_read_rules(d, &rules, &why);
 	if (err)
 		missing_report(&d->messages, why.text);
+	else
+		site_free(rules);
+	errands_free(&d->errands);
 	return err != 0;
 }
 
@@ -280,11 +295,6 @@ static int serve_all(struct daemon *d, const struct options *o, struct endpoint 
 	return err;
 }
 
-static helper_job *const errand_jobs[ERRAND_JOBS] = {
-	[ERRAND_RECEIVE] = receive_job,
-	[ERRAND_MAPPINGS] = mappings_read_job,
-};
-
 static int daemon_run(struct daemon *d, const struct options *o, struct reason *why)
 {
 	int ready = -1, err = check_kernel(why);
@@ -334,7 +344,7 @@ int main(int argc, char **argv)
 
 		if (err)
 			missing_report(&d.messages, why.text);
-		missing += check_site_rules(&d);
+		missing += check_rules(&d);
 		if (geteuid() == 0)
 			missing += check_machine(&d);
 		if (!missing)

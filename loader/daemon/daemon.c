@@ -101,7 +101,7 @@ int daemon_init(struct daemon *d, struct reason *why)
 	if (!err)
 		err = daemon_load_msr(d, why);
 	if (!err)
-		err = daemon_read_rules(d, why);
+		err = daemon_read_rules(d, &d->site, why);
 	if (!err)
 		err = daemon_add_rows(d, false, why);
 	if (!err && owner_table_init(&d->owners, (unsigned int)d->config.value[TUN_HASHSIZE],
@@ -199,71 +199,6 @@ int daemon_reread(struct daemon *d, struct reason *why)
 		err = daemon_set(d, config_name(t), value, why);
 	}
 	return err || !d->reread ? err : daemon_configure_ktr(d, &fresh.ktr, why);
-}
-
-int daemon_grant(struct daemon *d, const struct cred *cred, const struct user *u,
-		 struct grant **out, struct reason *why)
-{
-	return grant_new(d->site, cred, u->uid, d->pid_ns, out, why);
-}
-
-bool daemon_users_count_cpus(const struct daemon *d)
-{
-	return d->config.value[TUN_SYSPMCS] || (d->site && d->site->users_count_cpus);
-}
-
-static void daemon_warn(void *arg, const char *line)
-{
-	const struct daemon *d = arg;
-
-	messages_put(&d->messages, LOG_WARNING, "%s", line);
-}
-
-static int owner_renew(struct daemon *d, struct owner *o, struct reason *why)
-{
-	int err = 0;
-
-	if (o->grant)
-		grant_renew(o->grant, d->site);
-	else
-		err = daemon_grant(d, &o->cred, o->user, &o->grant, why);
-	user_set_rules(o->user, o->grant, o->number);
-	/* A process that has exited makes no request any more. */
-	return err == -ESRCH ? 0 : err;
-}
-
-/* All processes that are connected get the rules of now. */
-static int owners_renew(struct daemon *d, struct reason *why)
-{
-	int err = 0;
-
-	user_drop_rules(&d->users);
-	for (unsigned int i = 0; d->owners.bucket && i < d->owners.buckets; i++)
-		for (struct owner *o = d->owners.bucket[i]; o && !err; o = o->next)
-			err = owner_renew(d, o, why);
-	return err;
-}
-
-int daemon_read_rules(struct daemon *d, struct reason *why)
-{
-	struct site_rules *before = d->site, *fresh;
-	struct reason unused;
-	int err = site_read(d->config.policy_dir, daemon_warn, d, &fresh, why);
-
-	if (err)
-		return err;
-	d->site = fresh;
-	err = owners_renew(d, why);
-	if (err) {
-		/* Every process has a grant of these, or there are none. */
-		d->site = before;
-		(void)owners_renew(d, &unused);
-		site_free(fresh);
-		return err;
-	}
-	d->site_generation++;
-	site_free(before);
-	return 0;
 }
 
 static int daemon_set_ktr(struct daemon *d, const char *name, const char *value, struct reason *why)

@@ -4,6 +4,7 @@
  *
  *	daemon.c	sets up the context, and changes tunables and classes at run time
  *	heartbeat.c	the page by which clients see that the daemon lives
+ *	rules_read.c	reads the administrator's rules, and gives them to connected processes
  *	watchdog.c	how long each piece of work held up the event loop
  *	notify.c	readiness, for the service manager
  *	raise.c		signals to owners
@@ -53,7 +54,7 @@ struct daemon {
 	struct owner_table owners;
 	struct user_table users;
 	struct site_rules *site;	/* the administrator's rules … */
-	uint32_t site_generation;	/* … which have been read so many times */
+	uint32_t site_generation;	/* … and how many times they have been replaced */
 	struct watchdog watchdog;
 	struct errands errands;		/* made before all else */
 	struct wire_driverstats stats;
@@ -88,14 +89,17 @@ int daemon_reread(struct daemon *d, struct reason *why);
 int daemon_set(struct daemon *d, const char *name, const char *value, struct reason *why);
 
 /*
- * Reads the administrator's rules, for the first time or again: all of them, or none and -errno,
- * which names file and line; the rules of before stay.
+ * The administrator's rules (rules_read.c).  daemon_read_rules() reads all files, or none if there
+ * is an error in one of them, which `why` names with file and line.  A fiber waits while helpers
+ * look up users and groups; requests go on under the rules in use.
  */
-int daemon_read_rules(struct daemon *d, struct reason *why);
-/* The rules for a process that connects: grant_new(). */
-int daemon_grant(struct daemon *d, const struct cred *cred, const struct user *u,
-		 struct grant **out, struct reason *why);
-/* May some unprivileged user count whole CPUs? */
+int daemon_read_rules(struct daemon *d, struct site_rules **out, struct reason *why);
+/* Replaces the rules in use, which stay on failure.  Takes the new ones over. */
+int daemon_use_rules(struct daemon *d, struct site_rules *rules, struct reason *why);
+/* The grant of a process that is charged to the user. */
+int daemon_grant(const struct daemon *d, const struct site_rules *rules, const struct cred *cred,
+		 const struct user *u, struct grant *g, struct reason *why);
+/* True if some unprivileged user may count whole CPUs. */
 bool daemon_users_count_cpus(const struct daemon *d);
 
 /* After a step of the trace rings' thread: logs its notes, and reverts tunables that failed. */

@@ -348,7 +348,7 @@ static void rule_add_text(struct text *l, enum setting s, const struct site_rule
 
 static void gate_system_scope(struct gates *g, const struct ruling *by)
 {
-	const struct site_rule *r = grant_rule(by->grant, SET_MODES);
+	const struct site_rule *r = by->grant->rule[SET_MODES];
 	struct text *l = gate_begin(g);
 	struct reason why;
 
@@ -387,7 +387,7 @@ static void gate_processes_by_rule(struct gates *g, const struct site_rule *r)
 static void gates_rules(struct gates *g)
 {
 	const struct ruling by = request_ruling(g->rq);
-	const struct site_rule *r = grant_rule(by.grant, SET_PROCESSES);
+	const struct site_rule *r = by.grant->rule[SET_PROCESSES];
 
 	gate_system_scope(g, &by);
 	if (policy_privileged(&g->me))

@@ -20,7 +20,7 @@ static bool policy_add(struct request *rq, const char *text, const char *origin,
 
 static bool policy_add_setting(struct request *rq, const struct ruling *by, enum setting s)
 {
-	const struct site_rule *r = grant_rule(by->grant, s);
+	const struct site_rule *r = by->grant->rule[s];
 	char value[64], text[sizeof(((struct wire_policy *)0)->text)];
 	const char *tunable = NULL;
 

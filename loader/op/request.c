@@ -47,7 +47,7 @@ int request_privileged(const struct request *rq, const char *what)
 
 struct ruling request_ruling(const struct request *rq)
 {
-	return (struct ruling){ .config = &rq->d->config, .grant = rq->s->owner->grant };
+	return (struct ruling){ .config = &rq->d->config, .grant = &rq->s->owner->grant };
 }
 
 int request_judge(const struct request *rq, enum setting_point point, const struct cred *cred,

@@ -169,7 +169,6 @@ void owner_put(struct owner_table *t, struct owner *o)
 	logfile_free(o->log);
 	user_put(o->user);
 	close(o->pidfd);
-	grant_free(o->grant);
 	free(o);
 }
 

@@ -19,8 +19,8 @@ struct owner {
 	struct owner *next;		/* in its bucket */
 	struct cred cred;		/* at connect() */
 	struct user *user;		/* the user charged for all of it */
-	uint64_t number;		/* its place in the order of connecting processes */
-	struct grant *grant;		/* what the administrator's rules give it; NULL: no rules */
+	uint64_t number;		/* in the order in which processes connected */
+	struct grant grant;		/* the administrator's rules for it */
 	int pidfd;
 	unsigned int connections, closing;	/* closing: those that close after their request */
 	bool busy;			/* a request of it, or its end, is in progress */

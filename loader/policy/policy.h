@@ -4,8 +4,10 @@
  *
  *	cred.h		credentials of processes, read from /proc
  *	rules.h		the rules: pure functions over credentials and tunables
- *	site.h		the administrator's own rules, in files; setting.h: what they set
- *	grant.h		what those rules give one client
+ *	site.h		the administrator's own rules: files, selection of processes
+ *	site_name.h	the users and groups in them, looked up by a helper process
+ *	setting.h	the settings of these rules, and their judgements
+ *	grant.h		the rules for one client
  *	access.h	questions that only the kernel can answer: may this process debug that one?
  *	identity.h	the ids that a log's writer takes on
  *	user.h		users, and their shares of the daemon's pools
@@ -30,6 +32,7 @@
 #include "rules.h"
 #include "setting.h"
 #include "site.h"
+#include "site_name.h"
 #include "user.h"
 
 #endif

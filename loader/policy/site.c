@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* See site.h.  Only the event loop's thread looks users and groups up. */
+/* See site.h. */
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,75 +56,56 @@ bool site_pattern(const char *pattern, const char *text)
 	return !pattern[strspn(pattern, "*")];
 }
 
-/* --- who -------------------------------------------------------------------------------------- */
+/* --- users and groups ------------------------------------------------------------------------- */
 
-static bool id_find(bool group, const char *name, uint32_t *id)
+static struct site_name *name_find(const struct site_rules *s, bool group, const char *text)
 {
-	const struct group *g;
-	const struct passwd *p;
-
-	if (group) {
-		g = getgrnam(name);	/* NOLINT(concurrency-mt-unsafe): one thread, see above */
-		*id = g ? g->gr_gid : 0;
-		return g;
-	}
-	p = getpwnam(name);		/* NOLINT(concurrency-mt-unsafe) */
-	*id = p ? p->pw_uid : 0;
-	return p;
-}
-
-/* The same name in an earlier rule, so that a large list is not looked up once for each line. */
-static const struct site_id *id_earlier(const struct site_rules *s, bool group, const char *name)
-{
-	for (unsigned int i = s->n; i-- > 0;) {
-		const struct site_ids *ids = group ? &s->rule[i].groups : &s->rule[i].users;
-
-		for (unsigned int j = 0; j < ids->n; j++)
-			if (!strcmp(ids->id[j].name, name))
-				return &ids->id[j];
-	}
+	for (unsigned int i = s->nnames; i-- > 0;)
+		if (s->name[i]->group == group && !strcmp(s->name[i]->text, text))
+			return s->name[i];
 	return NULL;
 }
 
-static void id_warn(const struct site_rules *s, const struct site_rule *r, bool group,
-		    const char *name)
+/* NULL: no memory. */
+static struct site_name *name_add(struct site_rules *s, bool group, const char *text)
 {
-	char line[512];
+	struct site_name **more = reallocarray(s->name, s->nnames + 1, sizeof(struct site_name *));
+	size_t size = strlen(text) + 1;
+	struct site_name *n;
 
-	snprintf(line, sizeof(line), "%s:%u: there is no %s \"%.40s\": the rule is for nobody of "
-		 "that name until the rules are read again (SIGHUP)", r->file, r->line,
-		 group ? "group" : "user", name);
-	s->warn(s->arg, line);
+	if (!more)
+		return NULL;
+	s->name = more;
+	n = malloc(sizeof(*n) + size);
+	if (!n)
+		return NULL;
+	*n = (struct site_name){ .group = group, .text = memcpy(n + 1, text, size) };
+	s->name[s->nnames++] = n;
+	return n;
 }
 
-static void id_resolve(const struct site_rules *s, const struct site_rule *r, bool group,
-		       struct site_id *id)
+static int rule_take_id(struct site_rules *s, bool group, struct site_ids *ids, const char *text,
+			struct reason *why)
 {
-	const struct site_id *before;
+	struct site_id *id = &ids->id[ids->n++];
 	uint64_t number;
 
-	if (!number_parse(id->name, 10, UINT32_MAX - 1, &number)) {
+	if (!number_parse(text, 10, UINT32_MAX - 1, &number)) {
 		id->id = (uint32_t)number;
 		id->known = true;
-		return;
+		return 0;
 	}
-	before = id_earlier(s, group, id->name);
-	if (before) {
-		id->id = before->id;
-		id->known = before->known;
-	} else {
-		id->known = id_find(group, id->name, &id->id);
-	}
-	if (!id->known)
-		id_warn(s, r, group, id->name);
+	id->name = name_find(s, group, text) ?: name_add(s, group, text);
+	return id->name ? 0 : deny(why, -ENOMEM, "no memory for a rule");
 }
 
 /* Splits the list in place. */
-static int rule_take_ids(const struct site_rules *s, struct site_rule *r, bool group, char *list,
+static int rule_take_ids(struct site_rules *s, struct site_rule *r, bool group, char *list,
 			 struct reason *why)
 {
 	struct site_ids *ids = group ? &r->groups : &r->users;
 	char *rest = NULL;
+	int err = 0;
 
 	if (ids->n)
 		return deny(why, -EINVAL, "%s is there twice; write one list, with \",\" between "
@@ -134,15 +113,19 @@ static int rule_take_ids(const struct site_rules *s, struct site_rule *r, bool g
 	ids->id = calloc(strlen(list) + 1, sizeof(*ids->id));
 	if (!ids->id)
 		return deny(why, -ENOMEM, "no memory for a rule");
-	for (char *p = strtok_r(list, ", ", &rest); p; p = strtok_r(NULL, ", ", &rest)) {
-		ids->id[ids->n].name = p;
-		id_resolve(s, r, group, &ids->id[ids->n++]);
-	}
-	return ids->n ? 0 : deny(why, -EINVAL, "%s has no name; leave it out for all of them",
-				 group ? "group" : "user");
+	s->any_groups |= group;
+	for (char *p = strtok_r(list, ", ", &rest); p && !err; p = strtok_r(NULL, ", ", &rest))
+		err = rule_take_id(s, group, ids, p, why);
+	if (err || ids->n)
+		return err;
+	return deny(why, -EINVAL, "%s has no name; leave it out for all of them",
+		    group ? "group" : "user");
 }
 
-static int rule_take_container(struct site_rule *r, const char *value, struct reason *why)
+/* --- containers ------------------------------------------------------------------------------- */
+
+static int rule_take_container(struct site_rules *s, struct site_rule *r, const char *value,
+			       struct reason *why)
 {
 	const char *list = value;
 	char word[WORD];
@@ -154,6 +137,7 @@ static int rule_take_container(struct site_rule *r, const char *value, struct re
 	r->cgroups = value;
 	if (r->container != SITE_CGROUP)
 		return 0;
+	s->any_cgroups = true;
 	while (site_word(&list, word, sizeof(word)))
 		if (*word != '/' || strlen(word) == sizeof(word) - 1)
 			return deny(why, -EINVAL, "container takes any, none, or paths of control "
@@ -162,15 +146,17 @@ static int rule_take_container(struct site_rule *r, const char *value, struct re
 	return value[strspn(value, ", ")] ? 0 : deny(why, -EINVAL, "container has no value");
 }
 
-static bool ids_have(const struct site_ids *ids, const struct site_subject *who, bool group)
+/* --- matching --------------------------------------------------------------------------------- */
+
+static bool ids_have(const struct site_ids *ids, const struct site_subject *subject, bool group)
 {
 	for (unsigned int i = 0; i < ids->n; i++) {
 		if (!ids->id[i].known)
 			continue;
-		if (!group && ids->id[i].id == who->uid)
+		if (!group && ids->id[i].id == subject->uid)
 			return true;
-		for (unsigned int j = 0; group && j < who->ngroups; j++)
-			if (ids->id[i].id == who->groups[j])
+		for (unsigned int j = 0; group && j < subject->ngroups; j++)
+			if (ids->id[i].id == subject->groups[j])
 				return true;
 	}
 	return !ids->n;
@@ -186,17 +172,17 @@ static bool cgroups_match(const char *list, const char *path)
 	return false;
 }
 
-bool site_matches(const struct site_rule *r, const struct site_subject *who)
+bool site_matches(const struct site_rule *r, const struct site_subject *subject)
 {
-	if (!ids_have(&r->users, who, false) || !ids_have(&r->groups, who, true))
+	if (!ids_have(&r->users, subject, false) || !ids_have(&r->groups, subject, true))
 		return false;
 	switch (r->container) {
 	case SITE_HOST:
-		return !who->jailed;
+		return !subject->jailed;
 	case SITE_CONTAINER:
-		return who->jailed;
+		return subject->jailed;
 	case SITE_CGROUP:
-		return cgroups_match(r->cgroups, who->cgroup);
+		return cgroups_match(r->cgroups, subject->cgroup);
 	default:
 		return true;
 	}
@@ -204,10 +190,10 @@ bool site_matches(const struct site_rule *r, const struct site_subject *who)
 
 /* --- contradictions --------------------------------------------------------------------------- */
 
-/* Names of the same user are compared by number; others are nobody's. */
+/* Two names of one user have the same number. */
 static bool id_same(const struct site_id *a, const struct site_id *b)
 {
-	return a->known == b->known && (a->known ? a->id == b->id : !strcmp(a->name, b->name));
+	return a->known == b->known && (a->known ? a->id == b->id : a->name == b->name);
 }
 
 static bool ids_cover(const struct site_ids *a, const struct site_ids *b)
@@ -225,7 +211,7 @@ static bool ids_cover(const struct site_ids *a, const struct site_ids *b)
 	return b->n;
 }
 
-/* Is rule a for every process that rule b is for? */
+/* True if rule a selects every process that rule b selects. */
 static bool rule_covers(const struct site_rule *a, const struct site_rule *b)
 {
 	if (!ids_cover(&a->users, &b->users) || !ids_cover(&a->groups, &b->groups))
@@ -238,21 +224,63 @@ static bool rule_covers(const struct site_rule *a, const struct site_rule *b)
 static int rule_check_effect(const struct site_rules *s, const struct site_rule *r,
 			     struct reason *why)
 {
-	for (unsigned int i = 0; i < s->n; i++) {
-		const struct site_rule *first = &s->rule[i];
+	for (const struct site_rule *first = s->rule; first < r; first++) {
 		uint32_t both = first->set & r->set;
 
 		if (!both || !rule_covers(first, r))
 			continue;
 		for (enum setting t = 0; t < SETTINGS; t++)
 			if (both >> t & 1 && !setting_same(first, r, t))
-				return deny(why, -EINVAL, "%s=\"%.40s\" never takes effect: "
+				return deny(why, -EINVAL, "%s:%u: %s=\"%.40s\" never takes effect: "
 					    "%s:%u comes first, is for the same processes, and has "
 					    "%s=\"%.40s\"; remove one, or put this line before it",
-					    setting_name(t), r->value[t], first->file, first->line,
-					    setting_name(t), first->value[t]);
+					    r->file, r->line, setting_name(t), r->value[t],
+					    first->file, first->line, setting_name(t),
+					    first->value[t]);
 	}
 	return 0;
+}
+
+/* --- settling --------------------------------------------------------------------------------- */
+
+static void id_warn(const struct site_rule *r, const struct site_name *n,
+		    void (*warn)(void *arg, const char *line), void *arg)
+{
+	char line[512];
+
+	snprintf(line, sizeof(line), "%s:%u: there is no %s \"%.40s\", so the rule selects nobody "
+		 "by this name; create the %s, then send SIGHUP", r->file, r->line,
+		 n->group ? "group" : "user", n->text, n->group ? "group" : "user");
+	warn(arg, line);
+}
+
+static void ids_settle(const struct site_rule *r, const struct site_ids *ids,
+		       void (*warn)(void *arg, const char *line), void *arg)
+{
+	for (unsigned int i = 0; i < ids->n; i++) {
+		struct site_id *id = &ids->id[i];
+
+		if (!id->name)
+			continue;
+		id->known = id->name->known;
+		id->id = id->name->id;
+		if (!id->known)
+			id_warn(r, id->name, warn, arg);
+	}
+}
+
+int site_settle(struct site_rules *s, void (*warn)(void *arg, const char *line), void *arg,
+		struct reason *why)
+{
+	int err = 0;
+
+	for (unsigned int i = 0; i < s->n; i++) {
+		ids_settle(&s->rule[i], &s->rule[i].users, warn, arg);
+		ids_settle(&s->rule[i], &s->rule[i].groups, warn, arg);
+	}
+	for (unsigned int i = 0; i < s->n && !err; i++)
+		err = rule_check_effect(s, &s->rule[i], why);
+	return err;
 }
 
 /* --- lines ------------------------------------------------------------------------------------ */
@@ -265,13 +293,13 @@ static void rule_free(struct site_rule *r)
 	free(r->words);
 }
 
-static int rule_take_word(const struct site_rules *s, struct site_rule *r, const char *name,
-			  char *value, struct reason *why)
+static int rule_take_word(struct site_rules *s, struct site_rule *r, const char *name, char *value,
+			  struct reason *why)
 {
 	if (!strcmp(name, "user") || !strcmp(name, "group"))
 		return rule_take_ids(s, r, *name == 'g', value, why);
 	if (!strcmp(name, "container"))
-		return rule_take_container(r, value, why);
+		return rule_take_container(s, r, value, why);
 	return setting_take(r, name, value, why);
 }
 
@@ -286,7 +314,8 @@ static char *rule_trim(const char *line, size_t n)
 	return strndup(line + skip, n - skip);
 }
 
-static int rule_parse(const struct site_rules *s, struct site_rule *r, const char *line,
+/* 1: a rule; 0: an empty line. */
+static int rule_parse(struct site_rules *s, struct site_rule *r, const char *line,
 		      struct reason *why)
 {
 	char *at, *name, *value;
@@ -325,25 +354,32 @@ static int rule_add(struct site_rules *s, const struct site_rule *r, struct reas
 	return 0;
 }
 
-/* 0, also for an empty line. */
+static int rule_keep(struct site_rules *s, const struct site_rule *r, struct reason *why)
+{
+	int err;
+
+	if (!r->set)
+		return deny(why, -EINVAL, "the rule sets nothing; add a setting, as pmcs=\"8\", or "
+			    "remove the line");
+	err = setting_check(r, why);
+	return err ?: rule_add(s, r, why);
+}
+
+/* An empty line has no rule. */
 static int site_line(void *arg, char *line, unsigned int number, struct reason *why)
 {
 	struct site_rules *s = arg;
 	struct site_rule r = { .file = s->file[s->nfiles - 1], .line = number };
 	int err = rule_parse(s, &r, line, why);
+	bool kept = false;
 
-	if (err > 0 && !r.set)
-		err = deny(why, -EINVAL, "the rule sets nothing; add a setting, as pmcs=\"8\", or "
-			   "remove the line");
-	if (err > 0)
-		err = setting_check(&r, why);
-	if (err >= 0 && r.set)
-		err = rule_check_effect(s, &r, why) ?: rule_add(s, &r, why);
-	else if (!err)
-		err = 1;		/* nothing to keep */
-	if (err)
+	if (err > 0) {
+		err = rule_keep(s, &r, why);
+		kept = !err;
+	}
+	if (!kept)
 		rule_free(&r);
-	return err < 0 ? err : 0;
+	return err;
 }
 
 /* --- files ------------------------------------------------------------------------------------ */
@@ -437,16 +473,13 @@ static int site_read_folder(struct site_rules *s, const char *dir, struct reason
 	return err;
 }
 
-int site_read(const char *dir, void (*warn)(void *arg, const char *line), void *arg,
-	      struct site_rules **out, struct reason *why)
+int site_read(const char *dir, struct site_rules **out, struct reason *why)
 {
 	struct site_rules *s = calloc(1, sizeof(*s));
 	int err;
 
 	if (!s)
 		return deny(why, -ENOMEM, "no memory to read the rules in %s", dir);
-	s->warn = warn;
-	s->arg = arg;
 	err = site_read_folder(s, dir, why);
 	if (err)
 		site_free(s);
@@ -463,6 +496,9 @@ void site_free(struct site_rules *s)
 		rule_free(&s->rule[i]);
 	for (unsigned int i = 0; i < s->nfiles; i++)
 		free(s->file[i]);
+	for (unsigned int i = 0; i < s->nnames; i++)
+		free(s->name[i]);
+	free(s->name);
 	free(s->rule);
 	free(s->file);
 	free(s);

@@ -2,19 +2,21 @@
 /*
  * The administrator's rules, in the files policy.d/?*.conf: see pmcbpf.policy(5).
  *
- * A rule is a line of name="value" pairs.  user, group and container say which processes it is
- * for; each other pair is a setting.  For each setting, the first rule that is for a process and
- * has that setting decides.  Where no rule does, the tunables decide, as they do without any rule
- * (setting.h).  Example:
+ * A rule is a line of name="value" pairs.  user, group and container select processes; each other
+ * pair is a setting.  For each setting, the first rule that selects a process and has that setting
+ * decides.  Where no rule does, the tunables decide, as they do without any rule (setting.h).
+ * Example:
  *
  *	group="perf" modes="SC,TC,TS"
  *	modes="TC" pmcs="8"
  *
  * Every user has at most 8 PMCs, which count processes; members of the group perf count whole CPUs
- * as well.  The first rule says nothing on pmcs, so the second one decides on that for them, too.
+ * as well.  The first rule does not set pmcs, so the second one decides on that for them, too.
  *
- * All files are read together: an error in any of them keeps none of the new rules.  Rules are
- * never changed after that; a reload replaces all of them at once (grant.h).
+ * Rules are made in three steps: site_read() parses all files; a helper process looks up the users
+ * and groups, because a name service may hang (site_name.h); site_settle() puts their numbers into
+ * the rules and looks for contradictions.  An error in any step keeps none of the new rules.  Rules
+ * are never changed after that; a reload replaces all of them at once (grant.h).
  */
 #ifndef PMCBPF_SITE_H
 #define PMCBPF_SITE_H
@@ -51,13 +53,21 @@ enum site_container {
 	SITE_CGROUP,			/* below the control groups of `cgroups` */
 };
 
+/* A user or group that a rule names; each is looked up once. */
+struct site_name {
+	bool group;
+	const char *text;
+	bool known;			/* else it has no number until the rules are read again */
+	uint32_t id;
+};
+
 /* A list of users or groups; empty: all. */
 struct site_ids {
 	unsigned int n;
 	struct site_id {
-		const char *name;
+		const struct site_name *name;	/* NULL: it is written as a number */
+		bool known;
 		uint32_t id;
-		bool known;		/* else it is nobody's until the rules are read again */
 	} *id;
 };
 
@@ -79,37 +89,44 @@ struct site_rules {
 	struct site_rule *rule;
 	unsigned int nfiles;
 	char **file;			/* their names, for rule.file */
+	unsigned int nnames;
+	struct site_name **name;	/* all that the rules name */
 	bool users_count_cpus;		/* some rule allows mode SC */
-	/* A line of warning, about a user or group that does not exist. */
-	void (*warn)(void *arg, const char *line);
-	void *arg;
+	bool any_groups, any_cgroups;	/* some rule selects by these */
 };
 
-/* The process that is to be judged. */
+/* The properties of a process that rules select by. */
 struct site_subject {
 	uid_t uid;			/* of the user who is charged */
 	bool jailed;
-	const char *cgroup;		/* "/user.slice/…" */
+	const char *cgroup;		/* "/user.slice/…"; "": no rule selects by it */
 	unsigned int ngroups;
 	const gid_t *groups;
 };
 
 /*
- * All files of the folder, in the order of their names; a folder that does not exist has none.
- * -errno: `why` names file and line, or the file.
+ * Parses all files of the folder, in the order of their names; a folder that does not exist has
+ * none.  The users and groups are not looked up yet.  -errno: `why` names file and line, or the
+ * file.
  */
-int site_read(const char *dir, void (*warn)(void *arg, const char *line), void *arg,
-	      struct site_rules **out, struct reason *why);
+int site_read(const char *dir, struct site_rules **out, struct reason *why);
 void site_free(struct site_rules *s);
 
-/* One file's text, behind the rules that are there; for site_read() and tests. */
+/* Parses one file's text, behind the rules that are there; for site_read() and tests. */
 int site_text(struct site_rules *s, const char *file, const char *text, size_t len,
 	      struct reason *why);
 
-/* Is the rule for this process? */
-bool site_matches(const struct site_rule *r, const struct site_subject *who);
+/*
+ * After the users and groups have been looked up: calls `warn` with a line for each one that does
+ * not exist, and refuses rules that contradict each other: -EINVAL.
+ */
+int site_settle(struct site_rules *s, void (*warn)(void *arg, const char *line), void *arg,
+		struct reason *why);
 
-/* Does the text match the pattern, in which "*" stands for any characters?  Case does not count. */
+/* True if the rule selects this process. */
+bool site_matches(const struct site_rule *r, const struct site_subject *subject);
+
+/* True if the text matches the pattern, in which "*" stands for any characters; without case. */
 bool site_pattern(const char *pattern, const char *text);
 
 /* Copies the next word of a list with "," between its words, and moves *list; false: none left. */

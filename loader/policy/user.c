@@ -145,17 +145,18 @@ void user_set_rules(struct user *u, const struct grant *g, uint64_t number)
 	if (number < u->ruled)
 		return;
 	u->ruled = number;
-	u->rule[USER_SHARE] = grant_rule(g, SET_SHARE);
-	u->rule[USER_RESERVE] = grant_rule(g, SET_RESERVE);
+	u->rule[USER_SHARE] = g->rule[SET_SHARE];
+	u->rule[USER_RESERVE] = g->rule[SET_RESERVE];
 }
 
 void user_drop_rules(struct user_table *t)
 {
+	static const struct grant none;
 	struct user *u;
 
 	LIST_FOREACH(u, &t->users, next) {
 		u->ruled = 0;
-		user_set_rules(u, NULL, 0);
+		user_set_rules(u, &none, 0);
 	}
 }
 

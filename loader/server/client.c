@@ -202,8 +202,8 @@ static struct client *client_new(struct server *s, int fd, struct user *user, in
 	return c;
 }
 
-/* A process has one grant, of its first connection. */
-static int client_join(struct server *s, struct client *c, struct grant *grant,
+/* A process has one grant: that of its first connection. */
+static int client_join(struct server *s, struct client *c, const struct grant *grant,
 		       const struct cred *cred)
 {
 	int copy = fcntl(c->exit.fd, F_DUPFD_CLOEXEC, 0);
@@ -211,15 +211,13 @@ static int client_join(struct server *s, struct client *c, struct grant *grant,
 						&c->session.owner);
 
 	if (!err && c->session.owner->connections == 1)
-		c->session.owner->grant = grant;
-	else
-		grant_free(grant);
+		c->session.owner->grant = *grant;
 	c->session.cred = *cred;
 	err = err ?: watch_add(s->epoll, &c->socket, EPOLLIN);
 	return err ?: watch_add(s->epoll, &c->exit, EPOLLIN);
 }
 
-int client_add(struct server *s, int fd, struct user *user, struct grant *grant,
+int client_add(struct server *s, int fd, struct user *user, const struct grant *grant,
 	       const struct cred *cred, int pidfd, struct reason *why)
 {
 	struct client *c = client_new(s, fd, user, pidfd);
@@ -228,7 +226,6 @@ int client_add(struct server *s, int fd, struct user *user, struct grant *grant,
 	if (err)
 		deny(why, err, "cannot take the connection: %s", strerror(-err));
 	if (!c) {
-		grant_free(grant);
 		user_give(&s->d->users, user, POOL_CONNECTIONS, 1);
 		greeting_forget(s->d, cred->pid);
 		close(pidfd);

@@ -36,7 +36,7 @@ struct client {
  * Takes over fd, pidfd and the place that `user` has taken among the connections; after a failure
  * the connection has been refused.
  */
-int client_add(struct server *s, int fd, struct user *user, struct grant *grant,
+int client_add(struct server *s, int fd, struct user *user, const struct grant *grant,
 	       const struct cred *cred, int pidfd, struct reason *why);
 /* Closes the socket of a connection that was not added; the client can read the reason. */
 void client_refuse(struct server *s, int fd, int err, const struct reason *why);

@@ -5,6 +5,17 @@
 
 #include "client.h"
 
+/* reload.c */
+struct reload {
+	struct daemon *d;
+	struct fiber *fiber;		/* reads the rules; NULL: no reload is under way */
+	bool ready;			/* it can go on */
+	bool again;			/* another SIGHUP has come */
+	struct site_rules *rules;	/* the result, unless `err` … */
+	int err;			/* … with its reason */
+	struct reason why;
+};
+
 struct server {
 	struct daemon *d;
 	int epoll;
@@ -20,6 +31,7 @@ struct server {
 	unsigned int nturns, nspare;
 	TAILQ_HEAD(, work) works, spare;	/* begun; kept to be used again */
 	struct reply reply;		/* of a request that is answered later */
+	struct reload reload;
 };
 
 #endif

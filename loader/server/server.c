@@ -17,6 +17,7 @@
 #include "loader/op/logbook.h"
 #include "loader/kernel/kernel.h"
 #include "loop.h"
+#include "reload.h"
 #include "server.h"
 #include "loader/pmc/sample_log.h"
 #include "work.h"
@@ -32,7 +33,7 @@
 
 /* Charges the user for a connection, by the rules for its process; NULL: refused. */
 static struct user *connection_charge(struct server *s, const struct cred *cred,
-				      struct grant **grant, struct reason *why)
+				      struct grant *grant, struct reason *why)
 {
 	struct user *user = user_get(&s->d->users, cred);
 	int err;
@@ -41,9 +42,9 @@ static struct user *connection_charge(struct server *s, const struct cred *cred,
 		deny(why, -ENOMEM, "no memory for a connection");
 		return NULL;
 	}
-	err = daemon_grant(s->d, cred, user, grant, why);
+	err = daemon_grant(s->d, s->d->site, cred, user, grant, why);
 	if (!err)
-		user_set_rules(user, *grant, s->d->owners.numbers + 1);
+		user_set_rules(user, grant, s->d->owners.numbers + 1);
 	err = err ?: user_take(&s->d->users, user, POOL_CONNECTIONS, 1, why);
 	/* The charge keeps the user. */
 	user_put(user);
@@ -52,8 +53,8 @@ static struct user *connection_charge(struct server *s, const struct cred *cred,
 
 static int connection_add(struct server *s, int fd, struct reason *why)
 {
-	struct grant *grant = NULL;
 	struct user *user = NULL;
+	struct grant grant;
 	struct cred cred;
 	int pidfd = -1, err;
 
@@ -63,8 +64,7 @@ static int connection_add(struct server *s, int fd, struct reason *why)
 	if (!err)
 		user = connection_charge(s, &cred, &grant, why);
 	if (user)
-		return client_add(s, fd, user, grant, &cred, pidfd, why);
-	grant_free(grant);
+		return client_add(s, fd, user, &grant, &cred, pidfd, why);
 	if (!err) {
 		err = -EAGAIN;
 		greeting_forget(s->d, cred.pid);
@@ -178,24 +178,6 @@ static void on_ktr(struct server *s, struct watch *w, uint32_t events)
 
 /* --- signals ------------------------------------------------------------------------------- */
 
-static void server_reload(struct server *s)
-{
-	char line[512];
-	struct reason why;
-
-	if (daemon_reread(s->d, &why))
-		messages_put(&s->d->messages, LOG_ERR, "%s; the tunables stay as they were",
-			     why.text);
-	if (daemon_read_rules(s->d, &why))
-		messages_put(&s->d->messages, LOG_ERR, "%s; the rules stay as they were", why.text);
-	if (daemon_rediscover(s->d, &why)) {
-		messages_put(&s->d->messages, LOG_WARNING, "%s", why.text);
-		return;
-	}
-	daemon_announcement(s->d, line, sizeof(line));
-	messages_put_hwpmc(&s->d->messages, LOG_INFO, "%s", line);
-}
-
 static void on_signal(struct server *s, struct watch *w, uint32_t events)
 {
 	struct signalfd_siginfo info;
@@ -203,7 +185,7 @@ static void on_signal(struct server *s, struct watch *w, uint32_t events)
 	if (read(w->fd, &info, sizeof(info)) != sizeof(info))
 		return;
 	if (info.ssi_signo == SIGHUP)
-		server_reload(s);
+		reload_begin(s);
 	else
 		s->stop = true;
 }
@@ -328,6 +310,7 @@ void server_free(struct server *s)
 	if (!s)
 		return;
 	works_finish(s);
+	reload_finish(s);
 	server_release_owners(s);
 	while (s->clients)
 		client_close(s, s->clients);
@@ -391,6 +374,11 @@ static int server_time_left(struct server *s)
 	return first;
 }
 
+static bool server_is_ready(const struct server *s)
+{
+	return works_ready(s) || reload_ready(s);
+}
+
 /*
  * The kernel lists ready descriptors in no useful order.  An owner that exited before a request was
  * made must be gone for that request: ends come first.
@@ -403,12 +391,13 @@ int server_run(struct server *s, struct reason *why)
 
 		/* Helpers close descriptors discarded until now, also by server_time_left(). */
 		helpers_settle(s->d->errands.helpers);
-		n = epoll_wait(s->epoll, e, EVENTS, works_ready(s) ? 0 : left);
+		n = epoll_wait(s->epoll, e, EVENTS, server_is_ready(s) ? 0 : left);
 		if (n < 0 && errno != EINTR)
 			return deny(why, -errno, "epoll_wait: %m");
 		server_dispatch(s, e, n, true);
 		server_dispatch(s, e, n, false);
 		works_run(s);
+		reload_run(s);
 		clients_bury(s);
 		if (helpers_lost(s->d->errands.helpers))
 			return deny(why, -EIO, "the process that starts pmcbpfd's helpers has "

@@ -13,6 +13,7 @@
  *	client.c	a connection from accept() to its end, and replies that have no room yet
  *	receive.c	one packet from the socket; a helper receives those with descriptors
  *	work.c		requests from their arrival to their reply, and the turns of users
+ *	reload.c	SIGHUP: all that is read again
  *
  * The path of a request: epoll reports a readable connection; work_offer() queues a piece of work
  * with its user; works_run() gives each user one slice; in the first slice the packet is received

@@ -40,8 +40,8 @@ static void judge(const struct site_rule *r, const struct config *config)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const gid_t groups[] = { 1, 2 };
-	const struct site_subject who = { .uid = 5, .cgroup = "/a/b.service", .groups = groups,
-					  .ngroups = 2 };
+	const struct site_subject subject = { .uid = 5, .cgroup = "/a/b.service", .groups = groups,
+					      .ngroups = 2 };
 	struct site_rules *s = calloc(1, sizeof(*s));
 	struct reason why = { "" };
 	struct config config;
@@ -49,11 +49,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!s)
 		return 0;
 	config_init(&config);
-	s->warn = warn;
-	if (site_text(s, "f", (const char *)data, size, &why))
+	if (site_text(s, "f", (const char *)data, size, &why) || site_settle(s, warn, NULL, &why))
 		check_line(why.text);
 	for (unsigned int i = 0; i < s->n; i++)
-		if (site_matches(&s->rule[i], &who))
+		if (site_matches(&s->rule[i], &subject))
 			judge(&s->rule[i], &config);
 	site_free(s);
 	return 0;

@@ -20,7 +20,8 @@
 #define CAP(c)	(1ull << (c))
 
 static struct config config;
-static const struct ruling by = { .config = &config };
+static const struct grant none;
+static const struct ruling by = { .config = &config, .grant = &none };
 static struct reason why;
 
 static int setup(void **state)

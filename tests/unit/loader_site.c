@@ -45,20 +45,24 @@ static int parse(const char *a, const char *b)
 
 	site_free(rules);
 	rules = calloc(1, sizeof(*rules));
-	rules->warn = warn;
 	why.text[0] = warnings[0] = '\0';
 	err = site_text(rules, "a.conf", a, strlen(a), &why);
-	return err || !b ? err : site_text(rules, "b.conf", b, strlen(b), &why);
+	if (!err && b)
+		err = site_text(rules, "b.conf", b, strlen(b), &why);
+	for (unsigned int i = 0; i < rules->nnames; i++)
+		assert_int_equal(site_name_find(rules->name[i]), 0);
+	return err ?: site_settle(rules, warn, NULL, &why);
 }
 
 /* A user who is in the groups 7 and 8. */
 static struct grant grant_of(uid_t uid, bool jailed, const char *cgroup)
 {
 	static const gid_t groups[] = { 7, 8 };
-	struct grant g = { .who = { .uid = uid, .jailed = jailed, .cgroup = cgroup,
-				    .groups = groups, .ngroups = 2 } };
+	const struct site_subject subject = { .uid = uid, .jailed = jailed, .cgroup = cgroup,
+					      .groups = groups, .ngroups = 2 };
+	struct grant g;
 
-	grant_renew(&g, rules);
+	grant_match(&g, rules, &subject);
 	return g;
 }
 
@@ -193,9 +197,8 @@ static void test_matching(void **state)
 	assert_ptr_equal(g.rule[SET_PMCS], &rules->rule[4]);
 	g = grant_of(6, false, "/system.slice/b.scope");
 	assert_ptr_equal(g.rule[SET_PMCS], &rules->rule[5]);
-	grant_renew(&g, NULL);
+	grant_match(&g, NULL, &(struct site_subject){ .cgroup = "/" });
 	assert_null(g.rule[SET_PMCS]);
-	assert_null(grant_rule(NULL, SET_PMCS));
 }
 
 static void test_patterns(void **state)
@@ -270,7 +273,7 @@ static void test_settings(void **state)
 		{ "registers=none", POINT_REGISTER, -EPERM, { .event = "MSR-X" }, "registers are" },
 		{ "registers=any", POINT_REGISTER, 0, { .event = "MSR-X" }, NULL },
 		{ "registers=any", POINT_REGISTER, -EPERM, { .event = "MSR-X", .admin = true },
-		  "MSR-X tells what others do" },
+		  "MSR-X reveals others' work" },
 		{ "registers=admin", POINT_REGISTER, 0, { .event = "MSR-X", .admin = true }, NULL },
 		{ "pmcs=2", POINT_ALLOCATE, 0, { .mode = PMC_MODE_TC, .pmcs = 1 }, NULL },
 		{ "pmcs=2", POINT_ALLOCATE, -EAGAIN, { .mode = PMC_MODE_TC, .pmcs = 2, .uid = 5 },
@@ -311,7 +314,8 @@ static void test_settings(void **state)
 static void test_tunables(void **state)
 {
 	const struct cred root = { .user_ns = INITIAL, .effective = ~0ull };
-	const struct ruling by = { .config = &config };
+	static const struct grant none;
+	const struct ruling by = { .config = &config, .grant = &none };
 	struct setting_question q = { .mode = PMC_MODE_SC };
 	struct grant g;
 	const struct ruling ruled = { .config = &config, .grant = &g };
@@ -329,6 +333,7 @@ static void test_tunables(void **state)
 
 static void test_parts(void **state)
 {
+	static const struct grant none;
 	struct user_table users = { .config = NULL };
 	const struct cred c = { .pid = -1, .uid = { 7, 7, 7 }, .user_ns = INITIAL };
 	struct user *u;
@@ -342,7 +347,7 @@ static void test_parts(void **state)
 	assert_int_equal(user_share(u, 100), 25);
 	user_set_rules(u, &g, 2);
 	/* A process that connected before that one. */
-	user_set_rules(u, NULL, 1);
+	user_set_rules(u, &none, 1);
 	assert_int_equal(user_share(u, 100), 3);
 	assert_int_equal(user_reserve(u, 100), 50);
 	assert_int_equal(user_take(&users, u, POOL_LOGS, 4, &why), -EAGAIN);
@@ -376,44 +381,45 @@ static void test_folder(void **state)
 	put(dir, "README", "no rule\n", 0644);
 	put(dir, ".hidden.conf", "no rule\n", 0644);
 	put(dir, "a.conf.dpkg-old", "no rule\n", 0644);
-	assert_int_equal(site_read(dir, warn, NULL, &s, &why), 0);
+	assert_int_equal(site_read(dir, &s, &why), 0);
 	assert_int_equal(s->n, 2);
 	assert_contains(s->rule[0].file, "/10-a.conf");
 	site_free(s);
 	put(dir, "30-c.conf", "pmcs\n", 0644);
-	assert_int_equal(site_read(dir, warn, NULL, &s, &why), -EINVAL);
+	assert_int_equal(site_read(dir, &s, &why), -EINVAL);
 	assert_contains(why.text, "/30-c.conf:1: expected");
 	put(dir, "30-c.conf", "", 0664);
-	assert_int_equal(site_read(dir, warn, NULL, &s, &why), -EPERM);
+	assert_int_equal(site_read(dir, &s, &why), -EPERM);
 	assert_contains(why.text, "30-c.conf may be written by other users than root; run chmod "
 			"go-w");
 	snprintf(command, sizeof(command), "rm -r %s", dir);
 	assert_int_equal(system(command), 0);	/* NOLINT(cert-env33-c) */
 	/* No folder: no rules. */
-	assert_int_equal(site_read(dir, warn, NULL, &s, &why), 0);
+	assert_int_equal(site_read(dir, &s, &why), 0);
 	assert_int_equal(s->n, 0);
 	site_free(s);
-	assert_int_equal(site_read("/etc/passwd", warn, NULL, &s, &why), -ENOTDIR);
+	assert_int_equal(site_read("/etc/passwd", &s, &why), -ENOTDIR);
 }
 
 /* A real process: this one, with its groups and its control group. */
 static void test_process(void **state)
 {
 	struct cred me;
-	struct grant *g;
+	struct grant g;
 	char text[128];
 
 	assert_int_equal(policy_read_cred(getpid(), &me), 0);
 	snprintf(text, sizeof(text), "user=%u group=%u container=/* pmcs=3", getuid(), getegid());
-	assert_int_equal(parse("", NULL), 0);
-	assert_int_equal(grant_new(rules, &me, getuid(), me.pid_ns, &g, &why), 0);
-	assert_null(g);
 	assert_int_equal(parse(text, NULL), 0);
-	assert_int_equal(grant_new(rules, &me, getuid(), me.pid_ns, &g, &why), 0);
-	assert_ptr_equal(grant_rule(g, SET_PMCS), &rules->rule[0]);
-	grant_free(g);
+	assert_int_equal(grant_make(&g, rules, &me, getuid(), me.pid_ns, &why), 0);
+	assert_ptr_equal(g.rule[SET_PMCS], &rules->rule[0]);
 	me.pid = -1;
-	assert_int_equal(grant_new(rules, &me, getuid(), me.pid_ns, &g, &why), -ESRCH);
+	assert_int_equal(grant_make(&g, rules, &me, getuid(), me.pid_ns, &why), -ESRCH);
+	assert_contains(why.text, "groups of process");
+	/* Only what rules select by is read. */
+	assert_int_equal(parse("user=5 pmcs=3", NULL), 0);
+	assert_int_equal(grant_make(&g, rules, &me, 5, me.pid_ns, &why), 0);
+	assert_ptr_equal(g.rule[SET_PMCS], &rules->rule[0]);
 }
 
 /* A thousand rules and what each request looks at: one pointer for each setting. */

@@ -116,25 +116,17 @@ void actor_join(struct actor *a, pid_t pid, uid_t uid)
 		abort();
 }
 
-static void unwarned(void *arg, const char *line) {}
-
 void actor_rules(struct actor *a, const char *text)
 {
-	struct grant *g = calloc(1, sizeof(*g));
+	const struct site_subject subject = { .uid = a->cred.uid[ID_REAL], .cgroup = "/" };
 	struct reason why;
 
-	/* Those of before may apply to other actors: they leave the memory with the test. */
+	/* Earlier rules may decide for other actors: they leave the memory with the test. */
 	harness.site = calloc(1, sizeof(*harness.site));
-	if (!g || !harness.site)
+	if (!harness.site || site_text(harness.site, "test.conf", text, strlen(text), &why) ||
+	    site_settle(harness.site, NULL, NULL, &why))
 		abort();
-	harness.site->warn = unwarned;
-	if (site_text(harness.site, "test.conf", text, strlen(text), &why))
-		abort();
-	g->who.uid = a->cred.uid[ID_REAL];
-	g->who.cgroup = "/";
-	grant_renew(g, harness.site);
-	grant_free(a->session.owner->grant);
-	a->session.owner->grant = g;
+	grant_match(&a->session.owner->grant, harness.site, &subject);
 }
 
 void actor_leave(struct actor *a)
