@@ -54,4 +54,4 @@ LOADER_OPS_SRCS := loader/policy/access.c loader/daemon/heartbeat.c loader/proce
 FUZZ_SRCS_wire := $(LOADER_FAKE_SRCS) $(LOADER_OPS_SRCS)
 FUZZ_SRCS_msrlist := loader/config/msrlist.c loader/base/file.c lib/base/reason.c
 FUZZ_SRCS_config := loader/config/config.c loader/config/ktrconf.c lib/base/ktrmask.c lib/base/nearest.c loader/base/debug.c loader/base/messages.c loader/base/text.c lib/base/reason.c
-FUZZ_SRCS_site := loader/policy/site.c loader/policy/setting.c $(FUZZ_SRCS_config)
+FUZZ_SRCS_site := loader/policy/site.c loader/policy/setting.c loader/base/fiber.c $(FUZZ_SRCS_config)

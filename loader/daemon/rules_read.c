@@ -73,7 +73,7 @@ int daemon_read_rules(struct daemon *d, struct site_rules **out, struct reason *
 	if (err)
 		return err;
 	err = s->nnames ? names_look_up(d, s, why) : 0;
-	err = err ?: site_settle(s, warning_put, d, why);
+	err = err ?: site_settle(s, d->errands.fibers, warning_put, d, why);
 	if (err)
 		site_free(s);
 	else

@@ -110,7 +110,10 @@ static bool select_holder(const struct allocation *p, uint64_t select, char *hol
 	return false;
 }
 
-/* The class is "SOFT", the event "CLOCK.PROF"; "MSR-APERF" is the event APERF of class MSR. */
+/*
+ * Asks the administrator's rules about the event and the mode.  To rules, "MSR-APERF" is the event
+ * APERF of class MSR.
+ */
 static int check_policy(struct request *rq, const struct allocation *p)
 {
 	const char *class = daemon_class_name(p->a->class);
@@ -144,6 +147,7 @@ static int make_plan(struct request *rq, struct allocation *p, struct cred *cred
 	p->first = p->class->info.first_row;
 	p->rows = p->class->info.num;
 	p->cpu = p->system ? p->a->cpu : 0;
+	p->jailed = policy_jailed(cred, rq->d->pid_ns);
 	p->spec.holder = p->class->ops->holder;
 	p->spec.system = p->system;
 	p->spec.follows_setid = policy_follows_setid(cred);

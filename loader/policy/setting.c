@@ -39,8 +39,8 @@ static bool event_item_split(char *item, char **class, char **event)
 }
 
 /*
- * The name of a hardware event is resolved by the client, and would be its word only.  True: the
- * pattern is of such a class, and can match no number.
+ * True if the pattern is of hardware counters and can match no number: the client resolves the
+ * names of their events, so that a name proves nothing.
  */
 static bool event_is_claimed(const char *class, const char *event)
 {
@@ -54,31 +54,42 @@ static bool event_is_claimed(const char *class, const char *event)
 	return true;
 }
 
-static int event_item_check(const char *item, struct reason *why)
+static bool class_is_known(const char *class)
 {
-	char copy[WORD], *class, *event;
-	struct nearest near;
-	bool known = false;
+	for (unsigned int i = 0; i < NCLASSES; i++)
+		if (site_pattern(class, class_names[i]))
+			return true;
+	return false;
+}
 
-	snprintf(copy, sizeof(copy), "%s", item);
-	(void)event_item_split(copy, &class, &event);
+static int class_deny_name(const char *item, const char *class, struct reason *why)
+{
+	struct nearest near;
+
 	nearest_begin(&near, class);
-	if (event && !*event)
-		return deny(why, -EINVAL, "\"%.60s\": no event behind the \":\"; write %.30s for "
-			    "all events of the class", item, class);
-	for (unsigned int i = 0; i < NCLASSES; i++) {
-		known |= site_pattern(class, class_names[i]);
+	for (unsigned int i = 0; i < NCLASSES; i++)
 		nearest_offer(&near, class_names[i]);
-	}
-	if (known && event_is_claimed(class, event))
-		return deny(why, -EINVAL, "\"%.60s\": events of hardware counters are known by "
-			    "number, as %.20s:0xc0; /sys/bus/event_source/devices/*/events has the "
-			    "numbers of names", item, class);
-	if (known)
-		return 0;
 	return deny(why, -EINVAL, "\"%.60s\": there is no class %.40s%s; write CLASS:EVENT, as "
 		    "SOFT:PAGE_FAULT.*, or \"all\" or \"none\"", item, class,
 		    nearest_hint(&near, ""));
+}
+
+static int event_item_check(const char *item, struct reason *why)
+{
+	char copy[WORD], *class, *event;
+
+	snprintf(copy, sizeof(copy), "%s", item);
+	(void)event_item_split(copy, &class, &event);
+	if (event && !*event)
+		return deny(why, -EINVAL, "\"%.60s\": no event behind the \":\"; write %.30s for "
+			    "all events of the class", item, class);
+	if (!class_is_known(class))
+		return class_deny_name(item, class, why);
+	if (event_is_claimed(class, event))
+		return deny(why, -EINVAL, "\"%.60s\": events of hardware counters are known by "
+			    "number, as %.20s:0xc0; /sys/bus/event_source/devices/*/events has the "
+			    "numbers of names", item, class);
+	return 0;
 }
 
 static int value_take_events(const char *value, uint64_t *number, struct reason *why)
@@ -240,8 +251,11 @@ static int judge_registers(const struct judgement *j)
 	if (allowed == REGISTERS_NONE)
 		return rule_deny(j, -EPERM, "registers are not for you, which takes CAP_PERFMON or "
 				 "another rule");
-	if (!j->q->admin || allowed == REGISTERS_ADMIN)
+	if (!j->q->admin || (allowed == REGISTERS_ADMIN && !j->q->jailed))
 		return 0;
+	if (allowed == REGISTERS_ADMIN)
+		return deny(j->why, -EPERM, "%s reveals others' work, and is not for processes in "
+			    "a container; count it on the host", j->q->event);
 	return deny(j->why, -EPERM, "%s reveals others' work, and needs CAP_PERFMON or "
 		    "CAP_SYS_ADMIN, whatever the tunables say", j->q->event);
 }
@@ -351,21 +365,26 @@ unsigned int setting_points(enum setting s)
 	return settings[s].points;
 }
 
-static int setting_find(const char *name, enum setting *s, struct reason *why)
+static int setting_deny_name(const char *name, struct reason *why)
 {
 	static const char *const others[] = { "user", "group", "container" };
 	struct nearest near;
 
 	nearest_begin(&near, name);
-	for (*s = 0; *s < SETTINGS; (*s)++) {
-		if (!strcmp(name, settings[*s].name))
-			return 0;
-		nearest_offer(&near, settings[*s].name);
-	}
+	for (enum setting s = 0; s < SETTINGS; s++)
+		nearest_offer(&near, settings[s].name);
 	for (unsigned int i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		nearest_offer(&near, others[i]);
 	return deny(why, -EINVAL, "rules have no \"%.40s\"%s; pmcbpf.policy(5) lists what they "
 		    "have", name, nearest_hint(&near, ""));
+}
+
+static int setting_find(const char *name, enum setting *s, struct reason *why)
+{
+	for (*s = 0; *s < SETTINGS; (*s)++)
+		if (!strcmp(name, settings[*s].name))
+			return 0;
+	return setting_deny_name(name, why);
 }
 
 static int value_take_word(enum setting s, const char *value, uint64_t *number, struct reason *why)

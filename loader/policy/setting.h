@@ -35,7 +35,8 @@ struct setting_question {
 	uint32_t mode;			/* enum pmc_mode */
 	const char *class, *event, *number;	/* names of the event, NULL if it has none */
 	bool kernel;			/* counts the kernel's side as well */
-	bool admin;			/* a register for administrators */
+	bool admin;			/* POINT_REGISTER: for administrators … */
+	bool jailed;			/* … and the client is in a container */
 	uid_t uid;			/* of the user charged … */
 	unsigned int pmcs;		/* … and its PMCs by now */
 	uint64_t period;

@@ -269,8 +269,8 @@ static void ids_settle(const struct site_rule *r, const struct site_ids *ids,
 	}
 }
 
-int site_settle(struct site_rules *s, void (*warn)(void *arg, const char *line), void *arg,
-		struct reason *why)
+int site_settle(struct site_rules *s, struct fibers *fs,
+		void (*warn)(void *arg, const char *line), void *arg, struct reason *why)
 {
 	int err = 0;
 
@@ -278,8 +278,10 @@ int site_settle(struct site_rules *s, void (*warn)(void *arg, const char *line),
 		ids_settle(&s->rule[i], &s->rule[i].users, warn, arg);
 		ids_settle(&s->rule[i], &s->rule[i].groups, warn, arg);
 	}
-	for (unsigned int i = 0; i < s->n && !err; i++)
+	for (unsigned int i = 0; i < s->n && !err; i++) {
+		fiber_breathe(fs);
 		err = rule_check_effect(s, &s->rule[i], why);
+	}
 	return err;
 }
 

@@ -26,7 +26,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "lib/base/reason.h"
+#include "loader/base/base.h"
 
 #define SITE_RULES_MAX 2048u
 
@@ -118,10 +118,11 @@ int site_text(struct site_rules *s, const char *file, const char *text, size_t l
 
 /*
  * After the users and groups have been looked up: calls `warn` with a line for each one that does
- * not exist, and refuses rules that contradict each other: -EINVAL.
+ * not exist, and refuses rules that contradict each other: -EINVAL.  Each rule is compared with all
+ * before it, and a fiber breathes in between.
  */
-int site_settle(struct site_rules *s, void (*warn)(void *arg, const char *line), void *arg,
-		struct reason *why);
+int site_settle(struct site_rules *s, struct fibers *fs,
+		void (*warn)(void *arg, const char *line), void *arg, struct reason *why);
 
 /* True if the rule selects this process. */
 bool site_matches(const struct site_rule *r, const struct site_subject *subject);

@@ -45,16 +45,17 @@ struct allocation {
 	const struct class_machine *machine;
 	const struct wire_allocate_req *a;
 	const struct cred *cred;	/* the client's, now */
-	const struct ruling *by;	/* the administrator's rules for it */
+	bool jailed;			/* it is in a container */
+	const struct ruling *by;	/* the tunables, and the administrator's rules for it */
 	const struct row_class *class;
 	bool system;
 	unsigned int cpu;
 	unsigned int first, rows;	/* rows that it may have */
 	struct count_spec spec;
-	char name[WIRE_NAME_MAX];	/* the event's name */
-	bool named_by_client;		/* … which is only the client's word for the number … */
-	char number[WIRE_NAME_MAX];	/* … of the event; "": it has none */
-	uint64_t ticks;			/* a second, of an event that is a clock; else 0 */
+	char name[WIRE_NAME_MAX];	/* the event's name … */
+	bool named_by_client;		/* … which proves nothing */
+	char number[WIRE_NAME_MAX];	/* of the event, in hexadecimal; "": it has none */
+	uint64_t ticks;			/* of an event that is a clock, in a second; else 0 */
 	/*
 	 * Formats "held by …" for the PMC of the class on that CPU that writes control register
 	 * `select` (WIRE_MSR_SELECT | number).  False: there is none.

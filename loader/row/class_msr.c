@@ -115,6 +115,7 @@ static int class_msr_plan(struct allocation *p, struct reason *why)
 	snprintf(p->number, sizeof(p->number), "0x%x", r->reg);
 	q.event = p->name;
 	q.admin = r->admin;
+	q.jailed = p->jailed;
 	err = grant_check(p->by, POINT_REGISTER, p->cred, &q, why);
 	if (!err && p->a->config1 & WIRE_MSR_SELECT && !policy_privileged(p->cred))
 		err = deny(why, -EPERM, "%s with select= needs CAP_PERFMON or CAP_SYS_ADMIN, "

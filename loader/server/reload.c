@@ -71,8 +71,15 @@ void reload_run(struct server *s)
 	if (!reload_ready(s))
 		return;
 	r->ready = false;
-	if (fiber_resume(r->fiber) != FIBER_ENDED)
+	switch (fiber_resume(r->fiber)) {
+	case FIBER_READY:
+		r->ready = true;
 		return;
+	case FIBER_PARKED:
+		return;
+	case FIBER_ENDED:
+		break;
+	}
 	r->fiber = NULL;
 	reload_rules(s->d, r);
 	reload_counters(s->d);

@@ -31,6 +31,7 @@ static const struct group groups[] = {
 	{ "calls", bench_calls },
 	{ "ops", bench_ops },
 	{ "many", bench_many },
+	{ "policy", bench_policy },
 	{ "sample", bench_sample },
 	{ "ktr", bench_ktr },
 	{ "report", bench_report },
@@ -43,7 +44,7 @@ static const char usage[] =
 	"  -i              one instruction takes 1 ns here (QEMU -icount): call ns instructions\n"
 	"  -r REPETITIONS  of every measurement, odd (11; with -i 3)\n"
 	"  -t SECONDS      of sampling (10)\n"
-	"  GROUP           switch read fork calls ops many sample ktr report;\n"
+	"  GROUP           switch read fork calls ops many policy sample ktr report;\n"
 	"                  all of them by default\n";
 
 static void parse(struct bench *b, int argc, char **argv)
@@ -80,7 +81,7 @@ static void parse(struct bench *b, int argc, char **argv)
 			g++;
 		if (g == NGROUPS)
 			die("%s: no such group; there are switch, read, fork, calls, ops, "
-			    "many, sample, ktr and report", argv[i]);
+			    "many, policy, sample, ktr and report", argv[i]);
 	}
 }
 

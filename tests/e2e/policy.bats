@@ -166,16 +166,98 @@ is_complete() { [ "$(stat -c %s "$1")" -ge 48000 ]; }
 	[[ $output == *"(share=\"1\" percent in $RULES/50-test.conf:1)"* ]]
 }
 
-@test "groups and control groups" {
-	with_rules <<-'END'
+@test "groups, control groups, user namespaces" {
+	# The path that the daemon sees: systemd's own hierarchy, or the only one.
+	own=$(sed -n 's/^[0-9]*:name=systemd://p' /proc/self/cgroup)
+	own=${own:-$(sed -n 's/^0:://p' /proc/self/cgroup)}
+	with_rules <<-END
+	container="any" events="SOFT:PAGE_FAULT.*"
 	group="4242" modes="SC,TC"
-	container="/pmcbpf-test-*" events="TSC"
+	container="/pmcbpf-test-*" kernel="no"
+	container="/pmcbpf-test-*,$own" events="~SOFT:PAGE_FAULT.*"
 	END
 	run setpriv --reuid 65534 --regid 65534 --groups 4242 --inh-caps=-all --bounding-set=-all \
 		env PATH="$(public_build)/tests:$PATH" wireclient hello alloc 1 15 $SWITCHES 0 0
 	last_is 'alloc 0 *'
 	nobody_asks alloc 1 15 $SWITCHES 0 0
 	last_is 'alloc EPERM -- *'
+	nobody_asks alloc 3 15 $SWITCHES any 0
+	last_is 'alloc 0 *'
+	nobody_asks alloc 3 15 $FAULTS any 0
+	last_is "alloc EPERM -- SOFT:PAGE_FAULT.ALL is not among * ($RULES/50-test.conf:4)"
+	run_in_namespace() { run unshare -r setpriv --bounding-set=-all wireclient hello "$@"; }
+	run_in_namespace alloc 3 15 $FAULTS any 0
+	last_is 'alloc 0 *'
+	run_in_namespace alloc 3 15 $SWITCHES any 0
+	last_is "alloc EPERM -- SOFT:CONTEXT_SWITCHES is not among * ($RULES/50-test.conf:1)"
+}
+
+# hold_users: a lease on the file `users`, so that an open(2) of it waits for release_users.
+hold_users() {
+	exec {held}< <(exec 3>&- && exec python3 -c '
+import fcntl, os, signal
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGIO, signal.SIGUSR1})
+file = os.open("users", os.O_RDWR)
+fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+print("held", flush=True)
+signal.sigwait({signal.SIGIO})
+print("opened", flush=True)
+signal.sigwait({signal.SIGUSR1})
+fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+print("released", flush=True)')
+	HOLDER=$!
+	users_are held
+}
+release_users() {
+	kill -USR1 "$HOLDER"
+	users_are released
+	exec {held}<&-
+}
+# users_are held|opened|released
+users_are() { read -r -t $PATIENCE -u "$held" line && [ "$line" = "$1" ]; }
+
+@test "a name service that hangs: requests go on under the old rules, and the reload is given up" {
+	# The unit's sandbox has a mount namespace already.
+	[ -n "${PMCBPF_UNIT:-}" ] ||
+		daemon_command() { COMMAND=(unshare --mount --propagation private pmcbpfd -f -s "$PMCBPF_SOCKET"); }
+	with_rules <<<'pmcs="1"'
+	client a "${nobody[@]}"
+	expect a 'alloc EAGAIN *' alloc 3 15 $FAULTS any 0 alloc 3 15 $FAULTS any 0
+	echo 'somebody:x:65534:65534::/:/bin/sh' >users
+	nsenter --mount --target "$DAEMON_PID" mount --bind "$PWD/users" /etc/passwd
+	rules 50-test <<<'user="somebody" pmcs="2"'
+	hold_users
+	reload_waits
+	expect a "alloc EAGAIN *pmcs=\"1\" ($RULES/50-test.conf:1)" alloc 3 15 $FAULTS any 0
+	wait_for grep -q 'looking up the users and groups in .* takes more than 5 s: .*; the rules stay as they were' \
+		"$DAEMON_LOG"
+	expect a 'alloc EAGAIN *pmcs="1" *' alloc 3 15 $FAULTS any 0
+	release_users
+	# A service that answers late; a SIGHUP that comes meanwhile has the files read once more.
+	hold_users
+	reload_waits
+	rules 60-more <<<'modes="TC"'
+	kill -HUP "$DAEMON_PID"
+	release_users
+	wait_for mode_is_refused
+	expect a 'alloc 0 *' alloc 3 15 $FAULTS any 0
+	expect a "alloc EAGAIN *pmcs=\"2\" ($RULES/50-test.conf:1)" alloc 3 15 $FAULTS any 0
+	refute grep -q 'stay as they were' "$DAEMON_LOG"
+	# The daemon ends while it hangs.
+	hold_users
+	reload_waits
+	part a
+	stop_daemon
+	release_users
+}
+reload_waits() {
+	: >"$DAEMON_LOG"
+	kill -HUP "$DAEMON_PID"
+	users_are opened
+}
+mode_is_refused() {
+	ask a caps $SAMPLES alloc 2 15 $CLOCK any 0
+	[[ $reply == "alloc EPERM -- mode TS is not among yours: "*" ($RULES/60-more.conf:1)" ]]
 }
 
 @test "SIGHUP: all files or none; the daemon names file and line, and the old rules stay" {
@@ -224,10 +306,31 @@ is_complete() { [ "$(stat -c %s "$1")" -ge 48000 ]; }
 	run timeout 60 pmcbpfd -t -o "policy.dir=$RULES"
 	[[ $output == *"$RULES/50-test.conf:1: there is no user \"no-such-user\""* ]]
 	refute grep -q 'pmcs takes' <<<"$output"
-	chmod 666 "$RULES/50-test.conf"
-	run timeout 60 pmcbpfd -t -o "policy.dir=$RULES"
-	status_is 1
-	[[ $output == *"$RULES/50-test.conf may be written by other users than root; run chmod go-w on it"* ]]
+}
+
+@test "only files that root alone may write are rules" {
+	rules 50-test <<<'pmcs="1"'
+	refused() {
+		run timeout 60 pmcbpfd -f -s "$BATS_TEST_TMPDIR/other.sock" -o "policy.dir=$RULES"
+		status_is 1
+		[ "$output" = "pmcbpfd: $1" ] || { echo "got: $output" >&2; return 1; }
+	}
+	chmod 664 "$RULES/50-test.conf"
+	refused "$RULES/50-test.conf may be written by other users than root; run chmod go-w on it"
+	chmod 646 "$RULES/50-test.conf"
+	refused "$RULES/50-test.conf may be written by other users than root; run chmod go-w on it"
+	chmod 644 "$RULES/50-test.conf"
+	chown 65534 "$RULES/50-test.conf"
+	refused "$RULES/50-test.conf belongs to uid 65534; run chown root on it"
+	chown 0 "$RULES/50-test.conf"
+	chmod 775 "$RULES"
+	refused "$RULES may be written by other users than root; run chmod go-w on it"
+	chmod 755 "$RULES"
+	chown 65534 "$RULES"
+	refused "$RULES belongs to uid 65534; run chown root on it"
+	chown 0 "$RULES"
+	start_daemon -o "policy.dir=$RULES"
+	[ "$(pmccontrol --policy)" = "pmcs=\"1\"  # $RULES/50-test.conf:1" ]
 }
 
 @test "pmccontrol --policy: all rules for root, each setting and its origin for others" {

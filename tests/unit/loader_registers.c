@@ -248,6 +248,12 @@ static void test_privilege(void **state)
 	release_only(&user);
 	assert_int_equal(try(&user, "MSR-COUNTER", PMC_MODE_TC), -EPERM);
 	assert_contains(reason(), "MSR:COUNTER is not among the events");
+	/* Not in a container. */
+	user.cred.user_ns = ++user.session.cred.user_ns;
+	assert_int_equal(try_raw(&user, 0x30, PMC_MODE_TC), -EPERM);
+	assert_contains(reason(), "MSR-0x30 reveals others' work, and is not for processes in a "
+			"container");
+	user.cred.user_ns = --user.session.cred.user_ns;
 	actor_rules(&user, "registers=none");
 	assert_int_equal(try(&user, "MSR-COUNTER", PMC_MODE_TC), -EPERM);
 	assert_contains(reason(), "registers=\"none\" (test.conf:1)");

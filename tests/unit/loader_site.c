@@ -51,7 +51,7 @@ static int parse(const char *a, const char *b)
 		err = site_text(rules, "b.conf", b, strlen(b), &why);
 	for (unsigned int i = 0; i < rules->nnames; i++)
 		assert_int_equal(site_name_find(rules->name[i]), 0);
-	return err ?: site_settle(rules, warn, NULL, &why);
+	return err ?: site_settle(rules, NULL, warn, NULL, &why);
 }
 
 /* A user who is in the groups 7 and 8. */
@@ -176,6 +176,50 @@ static void test_unknown_names(void **state)
 	assert_ptr_equal(g.rule[SET_PMCS], &rules->rule[0]);
 	g = grant_of(1000, false, "/");
 	assert_null(g.rule[SET_PMCS]);
+}
+
+/* The questions to a helper process, in parts, and its answers. */
+static void test_lookup(void **state)
+{
+	struct { int32_t err; uint32_t id; } answers[64] = { { 0, 1234 }, { -ENOENT, 0 } };
+	struct helper_part part = { .data = (const uint8_t *)answers, .len = sizeof(answers) };
+	char arg[HELPER_MAX_ARG], text[8192] = "user=root,5 pmcs=1\ngroup=root user=root pmcs=1\n";
+	size_t len;
+
+	for (unsigned int i = 0; i < 98; i++)
+		sprintf(text + strlen(text), "user=name%u pmcs=1\n", i);
+	site_free(rules);
+	rules = calloc(1, sizeof(*rules));
+	assert_int_equal(site_text(rules, "a.conf", text, strlen(text), &why), 0);
+	/* The user, the group, and 98 more: a name is asked once, a number never. */
+	assert_int_equal(rules->nnames, 100);
+	assert_int_equal(site_name_ask(rules, 0, arg, &len), 64);
+	assert_memory_equal(arg, "uroot\0groot\0uname0\0", 19);
+	assert_int_equal(site_name_ask(rules, 64, arg, &len), 36);
+	assert_string_equal(arg, "uname62");
+	assert_int_equal(site_name_answer(rules, 0, 64, &part, &why), 0);
+	assert_int_equal(rules->name[0]->id, 1234);
+	assert_true(rules->name[0]->known);
+	assert_false(rules->name[1]->known);
+	assert_int_equal(site_settle(rules, NULL, warn, NULL, &why), 0);
+	assert_int_equal(rules->rule[0].users.id[0].id, 1234);
+	assert_contains(warnings, "a.conf:2: there is no group \"root\"");
+	answers[3].err = -EIO;
+	assert_int_equal(site_name_answer(rules, 0, 64, &part, &why), -EIO);
+	assert_contains(why.text, "cannot look up the user \"name1\"");
+	part.len--;
+	assert_int_equal(site_name_answer(rules, 0, 64, &part, &why), -EIO);
+	assert_contains(why.text, "malformed answer");
+	/* Long names fill a call before there are 64 of them. */
+	text[0] = '\0';
+	for (unsigned int i = 0; i < 7; i++)
+		sprintf(text + strlen(text), "user=n%0900u pmcs=1\n", i);
+	site_free(rules);
+	rules = calloc(1, sizeof(*rules));
+	assert_int_equal(site_text(rules, "a.conf", text, strlen(text), &why), 0);
+	assert_int_equal(rules->nnames, 7);
+	assert_int_equal(site_name_ask(rules, 0, arg, &len), 4);
+	assert_int_equal(site_name_ask(rules, 4, arg, &len), 3);
 }
 
 static void test_matching(void **state)
@@ -446,6 +490,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_malformed, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_contradictions, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_unknown_names, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_lookup, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_matching, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_patterns, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_events, setup, teardown),

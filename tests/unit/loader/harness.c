@@ -124,7 +124,7 @@ void actor_rules(struct actor *a, const char *text)
 	/* Earlier rules may decide for other actors: they leave the memory with the test. */
 	harness.site = calloc(1, sizeof(*harness.site));
 	if (!harness.site || site_text(harness.site, "test.conf", text, strlen(text), &why) ||
-	    site_settle(harness.site, NULL, NULL, &why))
+	    site_settle(harness.site, NULL, NULL, NULL, &why))
 		abort();
 	grant_match(&a->session.owner->grant, harness.site, &subject);
 }
