@@ -368,9 +368,9 @@ struct wire_kgmon_hit {
 };
 
 /*
- * POLICY: the administrator's rules, or for each setting what holds for the caller.  The list may
- * take several replies, of which each begins with element `first`; if its generation differs from
- * that of the reply before, the rules have been read again in between.
+ * POLICY: the administrator's rules, or the value of each setting for the caller.  The list may
+ * take several replies; a reply begins with element `first`.  If its generation differs from that
+ * of the previous reply, the rules have been replaced in between.
  */
 enum wire_policy_what {
 	WIRE_POLICY_OWN = 0,	/* an unprivileged caller's settings; none for privileged callers */
@@ -381,8 +381,8 @@ struct wire_policy_req {
 	uint32_t first;
 };
 struct wire_policy {
-	char text[1024];	/* the rule, or `setting="value"` … */
-	char origin[256];	/* … and its file, or the tunable that decides; "": a default */
+	char text[1024];	/* the rule, or `setting="value"` */
+	char origin[512];	/* its file, or the tunable that decides; "": a default */
 	uint32_t line;		/* 0: not from a file */
 	uint32_t reserved;
 };
@@ -478,7 +478,7 @@ _Static_assert(sizeof(struct wire_tunable) == 328, "wire");
 _Static_assert(sizeof(struct wire_ktr_req) == 40, "wire");
 _Static_assert(sizeof(struct wire_ktr) == 136, "wire");
 _Static_assert(sizeof(struct wire_kgmon) == 112, "wire");
-_Static_assert(sizeof(struct wire_policy) == 1288, "wire");
+_Static_assert(sizeof(struct wire_policy) == 1544, "wire");
 _Static_assert(sizeof(struct wire_page_pmc) == 64, "wire");
 _Static_assert(sizeof(struct wire_page) == 64 * 64, "wire");
 _Static_assert(sizeof(struct wire_counts) == 512, "wire");

@@ -112,11 +112,11 @@ struct pmc_tunable {
 	int pm_writable;		/* 0: fixed when the daemon starts */
 };
 
-/* A rule of the administrator, or a setting that holds for the caller: pmc_policy(). */
+/* A rule of the administrator, or one of the caller's settings: pmc_policy(). */
 struct pmc_policy {
 	char pp_text[1024];		/* as in pmcbpf.policy(5) */
-	char pp_origin[256];		/* its file; the tunable that decides; "" for a default */
-	unsigned int pp_line;		/* in the file; 0: it is from none */
+	char pp_origin[512];		/* its file, or the tunable behind it; "" for a default */
+	unsigned int pp_line;		/* in the file; 0: it is not from a file */
 };
 
 #ifdef __cplusplus
@@ -335,9 +335,9 @@ int pmc_tunable_get(const char *name, struct pmc_tunable *tunable);
 int pmc_tunable_set(const char *name, const char *value);
 
 /*
- * The administrator's rules, pmcbpf.policy(5).  all 0: each setting as it holds for the caller,
- * none if the caller is privileged; else all rules, in their order: EPERM not super-user.  The
- * caller frees *list.  EINVAL the daemon is of an earlier release.  pmc_policy(3)
+ * The administrator's rules, pmcbpf.policy(5).  all 0: the caller's settings, none if it is
+ * privileged; else all rules, in their order: EPERM not super-user.  The caller frees *list.
+ * EINVAL the daemon is of an earlier release.  pmc_policy(3)
  */
 int pmc_policy(int all, struct pmc_policy **list, unsigned int *count);
 

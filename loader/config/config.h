@@ -100,14 +100,14 @@ void config_check(struct config *c, void (*say)(void *arg, const char *line), vo
 /* --- other files of such lines: rules (loader/policy/site.c) --------------------------------- */
 
 /*
- * Splits the next name="value" off a line, in place, and moves *at behind it.  1: there is one; 0:
- * the line, or what is left of it, is empty or a comment; -EINVAL.
+ * Splits the next name="value" off a line, in place, and moves *at behind it.  1: a pair; 0: the
+ * rest of the line is empty or a comment; -EINVAL.
  */
 int config_pair(char **at, char **name, char **value, struct reason *why);
 
-/* Takes a line, which it may change; a reason gets file and line put before it. */
+/* Takes a line, which it may change.  config_lines() prepends file and line to its reason. */
 typedef int config_take_line(void *arg, char *line, unsigned int number, struct reason *why);
-/* Each line of the text of `file`, up to the first that is refused. */
+/* Hands over each line of the text of `file`, up to the first that is refused. */
 int config_lines(const char *file, const char *text, size_t len, config_take_line *take, void *arg,
 		 struct reason *why);
 /* The same for an open file. */

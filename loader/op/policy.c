@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* POLICY: lists the administrator's rules, or what they and the tunables mean for the caller. */
+/* POLICY: lists the administrator's rules, or the caller's settings and where each comes from. */
 #include <errno.h>
 #include <stdio.h>
 

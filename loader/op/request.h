@@ -31,11 +31,11 @@ int request_privileged(const struct request *rq, const char *what);
 
 /* The tunables, and the administrator's rules for the sender. */
 struct ruling request_ruling(const struct request *rq);
-/* grant_check() for the sender, with its credentials of now or of when it connected. */
+/* grant_check() for the sender; `cred`: its credentials now, or when it connected. */
 int request_judge(const struct request *rq, enum setting_point point, const struct cred *cred,
 		  const struct setting_question *q);
 
-/* May the sender sample the PMC's event with that period? */
+/* 0 if the sender may sample the PMC's event with that period. */
 int request_judge_period(const struct request *rq, const struct pmc *p, uint64_t period);
 
 /* A process's pid in the sender's pid namespace; -1: it has none there. */

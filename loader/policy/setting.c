@@ -142,7 +142,7 @@ struct judgement {
 	struct reason *why;
 };
 
-/* "FMT: pmcs="8" (FILE:LINE)": every refusal by a rule. */
+/* Appends the rule to the line, as every refusal by a rule does: ': pmcs="8" (FILE:LINE)'. */
 static int rule_deny(const struct judgement *j, int err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 static int rule_deny(const struct judgement *j, int err, const char *fmt, ...)
@@ -168,7 +168,7 @@ static bool event_matches(const char *event, const struct setting_question *q)
 	       (q->number && site_pattern(event, q->number));
 }
 
-/* The last item that matches decides; a list that begins with "~" starts with all events. */
+/* The last item that matches decides.  A list that begins with "~" starts with all events. */
 static bool events_admit(const char *list, const struct setting_question *q)
 {
 	char item[WORD], *class, *event;
@@ -191,8 +191,8 @@ static int judge_events(const struct judgement *j)
 
 	if (!j->r || events_admit(j->r->value[j->s], q))
 		return 0;
-	return rule_deny(j, -EPERM, "%s:%s is not among the events that you may count, which needs "
-			 "CAP_PERFMON or another rule", q->class, q->event ? q->event : q->number);
+	return rule_deny(j, -EPERM, "%s:%s is not among the events that you may count; get "
+			 "CAP_PERFMON, or another rule", q->class, q->event ? q->event : q->number);
 }
 
 static int judge_modes(const struct judgement *j)
@@ -206,19 +206,19 @@ static int judge_modes(const struct judgement *j)
 			    "security.bsd.unprivileged_syspmcs=\"1\" in pmcbpf.conf");
 	if (rule_number(j) >> j->q->mode & 1)
 		return 0;
-	return rule_deny(j, -EPERM, "mode %s is not among yours: use one, or get CAP_PERFMON",
-			 names[j->q->mode]);
+	return rule_deny(j, -EPERM, "mode %s is not among those that you may use; get CAP_PERFMON, "
+			 "or another rule", names[j->q->mode]);
 }
 
 static int judge_kernel(const struct judgement *j)
 {
 	if (!j->r || rule_number(j) || !j->q->kernel)
 		return 0;
-	return rule_deny(j, -EPERM, "you may not count the kernel: add \"usr\" to the event, or "
+	return rule_deny(j, -EPERM, "you may not count in the kernel; add \"usr\" to the event, or "
 			 "get CAP_PERFMON");
 }
 
-/* Are all of the target's ids the client's? */
+/* True if all user ids of the target are the client's real one. */
 static bool cred_owns(const struct cred *client, const struct cred *target)
 {
 	for (unsigned int i = 0; i < IDS; i++)
@@ -236,11 +236,11 @@ static int judge_processes(const struct judgement *j)
 			    "(security.bsd.unprivileged_proc_debug=\"0\"); attach to yourself, or "
 			    "get CAP_PERFMON");
 	if (rule_number(j) == PROCESSES_SELF)
-		return rule_deny(j, -EPERM, "you may not attach to other processes: attach to "
+		return rule_deny(j, -EPERM, "you may not attach to other processes; attach to "
 				 "yourself, or get CAP_PERFMON");
 	if (rule_number(j) == PROCESSES_ANY || cred_owns(j->client, j->q->target))
 		return 0;
-	return rule_deny(j, -EPERM, "process %d is another user's: attach to your own, or get "
+	return rule_deny(j, -EPERM, "process %d is another user's; attach to your own, or get "
 			 "CAP_PERFMON", j->q->named);
 }
 
@@ -249,7 +249,7 @@ static int judge_registers(const struct judgement *j)
 	uint64_t allowed = j->r ? rule_number(j) : REGISTERS_ANY;
 
 	if (allowed == REGISTERS_NONE)
-		return rule_deny(j, -EPERM, "registers are not for you, which takes CAP_PERFMON or "
+		return rule_deny(j, -EPERM, "you may not count registers; get CAP_PERFMON, or "
 				 "another rule");
 	if (!j->q->admin || (allowed == REGISTERS_ADMIN && !j->q->jailed))
 		return 0;
@@ -264,8 +264,8 @@ static int judge_pmcs(const struct judgement *j)
 {
 	if (!j->r || j->q->pmcs < rule_number(j))
 		return 0;
-	return rule_deny(j, -EAGAIN, "uid %u has %u PMCs, as many as it may: release some first",
-			 j->q->uid, j->q->pmcs);
+	return rule_deny(j, -EAGAIN, "uid %u has %u PMCs, the most that it may have; release some "
+			 "first", j->q->uid, j->q->pmcs);
 }
 
 static int judge_rate(const struct judgement *j)
@@ -278,8 +278,8 @@ static int judge_rate(const struct judgement *j)
 	least = (q->ticks + rule_number(j) - 1) / rule_number(j);
 	if (q->period >= least)
 		return 0;
-	return rule_deny(j, -EPERM, "a period of %" PRIu64 " is %" PRIu64 " samples a second: "
-			 "yours is %" PRIu64 " or more", q->period,
+	return rule_deny(j, -EPERM, "a period of %" PRIu64 " makes %" PRIu64 " samples a second; "
+			 "use %" PRIu64 " or more", q->period,
 			 q->ticks / (q->period ? q->period : 1), least);
 }
 
@@ -289,7 +289,7 @@ static int judge_period(const struct judgement *j)
 
 	if (!j->r || q->ticks || q->period >= rule_number(j))
 		return 0;
-	return rule_deny(j, -EPERM, "a period of %" PRIu64 " is too short: yours is %" PRIu64
+	return rule_deny(j, -EPERM, "a period of %" PRIu64 " is too short; use %" PRIu64
 			 " or more", q->period, rule_number(j));
 }
 
@@ -297,7 +297,8 @@ static int judge_log(const struct judgement *j)
 {
 	if (!j->r || rule_number(j))
 		return 0;
-	return rule_deny(j, -EPERM, "logs are not for you: count without one, or get CAP_PERFMON");
+	return rule_deny(j, -EPERM, "you may not write a log; count without one, or get "
+			 "CAP_PERFMON");
 }
 
 static int judge_trace(const struct judgement *j)
@@ -305,8 +306,8 @@ static int judge_trace(const struct judgement *j)
 	if (j->r ? rule_number(j) == SETTING_YES : j->config->value[TUN_KTR_UNPRIVILEGED] != 0)
 		return 0;
 	if (j->r)
-		return rule_deny(j, -EPERM, "the kernel's trace rings are not for you, which takes "
-				 "CAP_PERFMON or another rule");
+		return rule_deny(j, -EPERM, "you may not read the kernel's trace rings; get "
+				 "CAP_PERFMON, or another rule");
 	return deny(j->why, -EPERM, "the kernel's trace rings need CAP_PERFMON, or "
 		    "ktr.unprivileged=\"1\" in pmcbpf.conf");
 }
@@ -375,8 +376,8 @@ static int setting_deny_name(const char *name, struct reason *why)
 		nearest_offer(&near, settings[s].name);
 	for (unsigned int i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		nearest_offer(&near, others[i]);
-	return deny(why, -EINVAL, "rules have no \"%.40s\"%s; pmcbpf.policy(5) lists what they "
-		    "have", name, nearest_hint(&near, ""));
+	return deny(why, -EINVAL, "rules have no \"%.40s\"%s; see pmcbpf.policy(5)", name,
+		    nearest_hint(&near, ""));
 }
 
 static int setting_find(const char *name, enum setting *s, struct reason *why)
@@ -429,7 +430,7 @@ int setting_take(struct site_rule *r, const char *name, const char *value, struc
 	return value_take_number(s, value, &r->number[s], why);
 }
 
-/* Containers never have what concerns the whole machine. */
+/* Processes in containers never have what concerns the whole machine. */
 int setting_check(const struct site_rule *r, struct reason *why)
 {
 	enum setting s = SETTINGS;
@@ -445,8 +446,8 @@ int setting_check(const struct site_rule *r, struct reason *why)
 	if (s == SETTINGS)
 		return 0;
 	return deny(why, -EINVAL, "container=\"any\" and %s=\"%.40s\" contradict each other: whole "
-		    "CPUs, trace rings and registers for administrators are never for containers",
-		    settings[s].name, r->value[s]);
+		    "CPUs, trace rings and registers for administrators are never for processes in "
+		    "containers; remove one", settings[s].name, r->value[s]);
 }
 
 bool setting_same(const struct site_rule *a, const struct site_rule *b, enum setting s)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The settings of the administrator's rules: one entry of a table for each, with its values, the
- * operations that ask it, its judgement, and what holds where no rule has it: the tunables.
+ * points at which operations ask it, its judgement, and its value without a rule: a tunable's or a
+ * default.
  */
 #ifndef PMCBPF_SETTING_H
 #define PMCBPF_SETTING_H
@@ -12,29 +13,29 @@
 
 #define SETTING_UNLIMITED UINT64_MAX
 
-/* The numbers of words. */
+/* Values that are words, as numbers. */
 enum { SETTING_NO, SETTING_YES };
 enum { PROCESSES_SELF, PROCESSES_OWN, PROCESSES_ANY };
 enum { REGISTERS_NONE, REGISTERS_ANY, REGISTERS_ADMIN };
 
-/* The operations that ask settings. */
+/* The points at which operations ask settings. */
 enum setting_point {
-	POINT_SCOPE = 1,		/* may it have a PMC of that scope at all? */
-	POINT_ALLOCATE = 2,
-	POINT_REGISTER = 4,		/* allocation of class MSR */
+	POINT_SCOPE = 1,		/* allocation: the scope, before all other checks */
+	POINT_ALLOCATE = 2,		/* allocation: the event and the mode */
+	POINT_REGISTER = 4,		/* allocation of class MSR: the register */
 	POINT_ATTACH = 8,
-	POINT_PERIOD = 16,		/* a sampling PMC's period is set, or it starts */
-	POINT_LOG = 32,
-	POINT_TRACE = 64,
+	POINT_PERIOD = 16,		/* the period of a sampling PMC is set, or the PMC starts */
+	POINT_LOG = 32,			/* a log is configured */
+	POINT_TRACE = 64,		/* a copy of a trace ring is made */
 };
 
-/* An operation's part of the question; what the point does not need is 0. */
+/* The facts that settings judge; those that the point does not need are 0. */
 struct setting_question {
 	const struct cred *target;	/* POINT_ATTACH … */
-	pid_t named;			/* … as the client calls it */
+	pid_t named;			/* … and the client's number of it */
 	uint32_t mode;			/* enum pmc_mode */
-	const char *class, *event, *number;	/* names of the event, NULL if it has none */
-	bool kernel;			/* counts the kernel's side as well */
+	const char *class, *event, *number;	/* of the event; NULL: it has none */
+	bool kernel;			/* the event is counted in the kernel, too */
 	bool admin;			/* POINT_REGISTER: for administrators … */
 	bool jailed;			/* … and the client is in a container */
 	uid_t uid;			/* of the user charged … */
@@ -47,11 +48,11 @@ const char *setting_name(enum setting s);
 
 /* Takes one pair of a rule's line; `value` stays part of the line. */
 int setting_take(struct site_rule *r, const char *name, const char *value, struct reason *why);
-/* After the last pair: settings that the rule's processes could never use. */
+/* After the last pair: refuses settings that the rule's processes could never use. */
 int setting_check(const struct site_rule *r, struct reason *why);
-/* Do both rules have the same value? */
+/* True if both rules have the same value. */
 bool setting_same(const struct site_rule *a, const struct site_rule *b, enum setting s);
-/* Does the rule allow mode SC? */
+/* True if the rule allows mode SC. */
 bool setting_counts_cpus(const struct site_rule *r);
 
 /*
@@ -64,7 +65,7 @@ int setting_judge(enum setting s, const struct site_rule *r, const struct config
 /* The points at which the setting is asked: bits of enum setting_point. */
 unsigned int setting_points(enum setting s);
 
-/* Without a rule: the value in the form of a rule's, and the tunable behind it, or NULL. */
+/* The value without a rule, in the form of a rule's, and the tunable behind it, or NULL. */
 void setting_preset(enum setting s, const struct config *config, char *value, size_t size,
 		    const char **tunable);
 

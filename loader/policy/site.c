@@ -305,7 +305,7 @@ static int rule_take_word(struct site_rules *s, struct site_rule *r, const char 
 	return setting_take(r, name, value, why);
 }
 
-/* The line without blanks at its ends and without a comment, which is behind all quotes. */
+/* Copies the rule of a line: up to `n`, the end of its last value, without leading blanks. */
 static char *rule_trim(const char *line, size_t n)
 {
 	size_t skip = strspn(line, " \t\r");
@@ -406,7 +406,7 @@ int site_text(struct site_rules *s, const char *file, const char *text, size_t l
 	return err ?: config_lines(file, text, len, site_line, s, why);
 }
 
-/* A rule gives rights: no other user may write the file, nor replace it. */
+/* Rules give rights: only root may write the files, and add files to the folder. */
 static int site_check_owner(int fd, const char *path, struct reason *why)
 {
 	struct stat st;

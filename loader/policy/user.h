@@ -42,10 +42,10 @@ enum pool_kind {
 	POOLS
 };
 
-/* Parts of a pool. */
+/* Parts of a pool, in percent. */
 enum user_part {
-	USER_SHARE,			/* one user's at most */
-	USER_RESERVE,			/* for privileged users */
+	USER_SHARE,			/* the most that one user may have */
+	USER_RESERVE,			/* reserved for privileged users */
 	USER_PARTS
 };
 
@@ -64,9 +64,9 @@ struct user {
 	bool privileged;
 	unsigned int references;
 	unsigned int used[POOLS];
-	unsigned int pmcs;
-	const struct site_rule *rule[USER_PARTS];	/* NULL: the tunable decides … */
-	uint64_t ruled;			/* … for the process with this number */
+	unsigned int pmcs;		/* of all its processes */
+	const struct site_rule *rule[USER_PARTS];	/* NULL: the tunable decides */
+	uint64_t ruled;			/* the number of the process that these rules select */
 	TAILQ_HEAD(, work) works;	/* server/work.h: ready work … */
 	TAILQ_ENTRY(user) turn;		/* … and the place among the users that have any */
 	bool in_turn;
@@ -90,11 +90,11 @@ void user_pool(struct user_table *t, enum pool_kind pool, unsigned int size);
 /* A new reference to the user that a process is charged to; NULL: no memory. */
 struct user *user_get(struct user_table *t, const struct cred *cred);
 void user_put(struct user *u);
-/* The process that connected last, with the highest number, decides on the user's parts. */
+/* The user's parts are those of the process that connected last: the highest number. */
 void user_set_rules(struct user *u, const struct grant *g, uint64_t number);
-/* Before the rules are read again: all users lose them. */
+/* Before the rules are replaced: the tunables decide for all users. */
 void user_drop_rules(struct user_table *t);
-/* "user.share=25 percent", or the rule in its place. */
+/* Formats "user.share=25 percent", or the rule that decides instead of the tunable. */
 #define USER_PART_TEXT 192u
 void user_part_text(const struct user *u, enum user_part part, char *buf, size_t size);
 
@@ -114,7 +114,7 @@ void user_charge(struct user_table *t, struct user *u, enum pool_kind pool, unsi
  */
 void user_limits(const struct user_table *t, const struct user *u, enum pool_kind pool,
 		 unsigned int *own, unsigned int *all);
-/* The part of n that this user leaves to privileged ones: at least 1, unless n is 1 or it is 0 %. */
+/* The part of n that this user leaves to privileged users: at least 1, unless n is 1 or 0 %. */
 unsigned int user_reserve(const struct user *u, unsigned int n);
 /* The part of n that this user may have, if it is unprivileged: at least 1. */
 unsigned int user_share(const struct user *u, unsigned int n);

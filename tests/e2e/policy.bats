@@ -52,11 +52,11 @@ last_is() {
 	nobody_asks alloc 3 15 $SWITCHES any 0
 	last_is "alloc EPERM -- SOFT:CONTEXT_SWITCHES is not among *: events=\"SOFT:PAGE_FAULT.\*,TSC\" ($RULES/50-test.conf:2)"
 	nobody_asks alloc 3 15 $FAULTS any 0
-	last_is "alloc EPERM -- you may not count the kernel: * kernel=\"no\" ($RULES/50-test.conf:2)"
+	last_is "alloc EPERM -- you may not count in the kernel; * kernel=\"no\" ($RULES/50-test.conf:2)"
 	nobody_asks caps 0x23 alloc 2 15 $FAULTS any 0
-	last_is "alloc EPERM -- mode TS is not among yours: * modes=\"TC\" ($RULES/50-test.conf:3)"
+	last_is "alloc EPERM -- mode TS is not among those that you may use; * modes=\"TC\" ($RULES/50-test.conf:3)"
 	nobody_asks alloc 1 15 $FAULTS 0 0
-	last_is "alloc EPERM -- mode SC is not among yours: *"
+	last_is "alloc EPERM -- mode SC is not among those that you may use; *"
 	run wireclient hello alloc 1 15 $SWITCHES 0 0 start read
 	last_is 'read 0 *'
 }
@@ -76,7 +76,7 @@ last_is() {
 	with_rules <<<'processes="self"'
 	start="sleep 60 3>&- & pid=\$!; wireclient hello alloc 3 15 $FAULTS any 0 attach \$pid attach 0; kill \$pid"
 	run run_as_nobody bash -c "$start"
-	[[ $output == *"attach EPERM -- you may not attach to other processes: "*"processes=\"self\" ($RULES/50-test.conf:1)"* ]]
+	[[ $output == *"attach EPERM -- you may not attach to other processes; "*"processes=\"self\" ($RULES/50-test.conf:1)"* ]]
 	last_is 'attach 0'
 	rules 50-test <<<'processes="own"'
 	reload 'hwpmc:'
@@ -87,7 +87,7 @@ last_is() {
 	workload other pages=10
 	run setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=+sys_ptrace --ambient-caps=+sys_ptrace \
 		env PATH="$(public_build)/tests:$PATH" wireclient hello alloc 3 15 $FAULTS any 0 attach "${WORKLOAD[other]}"
-	last_is "attach EPERM -- process ${WORKLOAD[other]} is another user's: *processes=\"own\"*"
+	last_is "attach EPERM -- process ${WORKLOAD[other]} is another user's; *processes=\"own\"*"
 }
 
 @test "pmcs: the user's in all processes together, and room again after a release" {
@@ -109,16 +109,16 @@ rest_is_given_back() { ask b alloc 3 15 $FAULTS any 0; [[ $reply == 'alloc 0 '* 
 	with_rules <<<'rate="1000" period="100"'
 	mkdir his && chown 65534 his
 	client a "${nobody[@]}"
-	expect a "setcount EPERM -- a period of 999999 is 1000 samples a second: yours is 1000000 or more: rate=\"1000\" *" \
+	expect a "setcount EPERM -- a period of 999999 makes 1000 samples a second; use 1000000 or more: rate=\"1000\" *" \
 		caps $SAMPLES alloc 2 15 $CLOCK any 0 setcount 999999
 	expect a 'stop 0' setcount 1000000 log his/log start stop
-	expect a 'setcount EPERM -- a period of 99 is too short: yours is 100 or more: period="100" *' \
+	expect a 'setcount EPERM -- a period of 99 is too short; use 100 or more: period="100" *' \
 		caps $SAMPLES alloc 2 15 $FAULTS any 0 setcount 99
 	expect a 'stop 0' setcount 100 start stop
 	# A stricter rule applies to a PMC that is there from its next start on.
 	rules 50-test <<<'period="200"'
 	reload 'hwpmc:'
-	expect a 'start EPERM -- a period of 100 is too short: *' start
+	expect a 'start EPERM -- a period of 100 is too short; *' start
 	part a
 }
 
@@ -126,7 +126,7 @@ rest_is_given_back() { ask b alloc 3 15 $FAULTS any 0; [[ $reply == 'alloc 0 '* 
 	with_rules <<<'log="0"'
 	mkdir his && chown 65534 his
 	nobody_asks log his/log
-	last_is 'log* EPERM -- logs are not for you: *log="0" *'
+	last_is 'log* EPERM -- you may not write a log; *log="0" *'
 	rules 50-test <<<'log="16"'
 	reload 'hwpmc:'
 	client a "${nobody[@]}"
@@ -151,7 +151,7 @@ is_complete() { [ "$(stat -c %s "$1")" -ge 48000 ]; }
 	[ "$b" = "$BUILD" ] || cp "$BUILD/tests/ktrread" "$b/tests"
 	run run_as_nobody ktrread read
 	[ "$status" -ne 0 ]
-	[[ $output == *"the kernel's trace rings are not for you"*"trace=\"no\" ($RULES/50-test.conf:1)"* ]]
+	[[ $output == *"you may not read the kernel's trace rings"*"trace=\"no\" ($RULES/50-test.conf:1)"* ]]
 	rules 50-test <<<'trace="yes"'
 	reload 'hwpmc:'
 	run run_as_nobody ktrread read
@@ -257,7 +257,7 @@ reload_waits() {
 }
 mode_is_refused() {
 	ask a caps $SAMPLES alloc 2 15 $CLOCK any 0
-	[[ $reply == "alloc EPERM -- mode TS is not among yours: "*" ($RULES/60-more.conf:1)" ]]
+	[[ $reply == "alloc EPERM -- mode TS is not among those that you may use; "*" ($RULES/60-more.conf:1)" ]]
 }
 
 @test "SIGHUP: all files or none; the daemon names file and line, and the old rules stay" {
@@ -354,7 +354,7 @@ trace=\"no\"  # ktr.unprivileged
 share=\"25\"  # user.share
 reserve=\"10\"  # user.reserve" ]
 	run run_as_nobody pmccontrol --doctor
-	[[ $output == *'system-scope counting: no: mode SC is not among yours: '*"modes=\"TC\" ($RULES/50-test.conf:2)"* ]]
+	[[ $output == *'system-scope counting: no: mode SC is not among those that you may use; '*"modes=\"TC\" ($RULES/50-test.conf:2)"* ]]
 	# The output for root is a file of rules; a thousand take several replies.
 	pmccontrol --policy >before
 	for ((i = 0; i < 1000; i++)); do echo "user=\"$((100000 + i))\" pmcs=\"$i\""; done | rules 40-many

@@ -49,7 +49,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!s)
 		return 0;
 	config_init(&config);
-	if (site_text(s, "f", (const char *)data, size, &why) || site_settle(s, NULL, warn, NULL, &why))
+	if (site_text(s, "f", (const char *)data, size, &why) ||
+	    site_settle(s, NULL, warn, NULL, &why))
 		check_line(why.text);
 	for (unsigned int i = 0; i < s->n; i++)
 		if (site_matches(&s->rule[i], &subject))

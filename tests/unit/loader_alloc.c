@@ -237,7 +237,7 @@ static void test_rules(void **state)
 	assert_int_equal(allocate(&user, a), 0);
 	assert_int_equal(user.session.owner->user->pmcs, 2);
 	assert_int_equal(allocate(&user, a), -EAGAIN);
-	assert_contains(reason(), "uid 77 has 2 PMCs, as many as it may");
+	assert_contains(reason(), "uid 77 has 2 PMCs, the most that it may have");
 	release(&user, TAILQ_FIRST(&user.session.owner->pmcs)->id);
 	/* What fails later takes none of them. */
 	a.class = PMC_CLASS_SOFT;
