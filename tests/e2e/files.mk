@@ -150,9 +150,9 @@ E2E_NEEDS += $(O)/bench/pmcbpf-bench
 E2E_NEEDS += $(WIRECLIENT) $(O)/tests/stand $(O)/tests/load $(O)/tests/unmaps $(O)/tests/deep $(O)/tests/nocaller $(O)/tests/vexec $(O)/tests/hungexit $(O)/tests/hot $(O)/tests/hot_library.so $(O)/tests/logcheck $(O)/tests/hoard $(O)/tests/emulated $(O)/tests/fromexec \
 	$(O)/tests/ktrread $(O)/tests/refuse.so $(O)/tests/nth $(O)/tests/nth.so $(O)/tests/unseen $(O)/tests/traced $(O)/tests/dumped $(KTR_PROGS)
 
-# Files that also run in the sandbox of the systemd unit: they cover the daemon's use of the kernel,
-# not of its files.
-SANDBOX_BATS := $(addprefix tests/e2e/,kgmon.bats ktr_kernel.bats log.bats names.bats proof.bats record.bats \
+# Files that also run in the sandbox of the systemd unit: they cover the daemon's use of the kernel
+# and of the name service, not of its files.
+SANDBOX_BATS := $(addprefix tests/e2e/,kgmon.bats ktr_kernel.bats log.bats names.bats policy.bats proof.bats record.bats \
 	req_attach.bats req_scope.bats)
 
 # Run only there if both suites run and the sandbox can be made.

@@ -12,8 +12,16 @@ SAMPLES=0x21
 setup() {
 	need_root
 	cd "$BATS_TEST_TMPDIR" || return
-	RULES=$BATS_TEST_TMPDIR/policy.d
-	mkdir -m 755 "$RULES"
+	# The unit's sandbox has a /tmp of its own.
+	RULES=$(mktemp -d /run/pmcbpf-rules.XXXXXX)
+	chmod 755 "$RULES"
+}
+
+teardown() {
+	part_all
+	rest_all
+	stop_daemon KILL || true
+	rm -rf "$RULES"
 }
 
 # rules NAME: a file of the folder, from standard input.
@@ -192,12 +200,12 @@ is_complete() { [ "$(stat -c %s "$1")" -ge 48000 ]; }
 	last_is "alloc EPERM -- SOFT:CONTEXT_SWITCHES is not among * ($RULES/50-test.conf:1)"
 }
 
-# hold_users: a lease on the file `users`, so that an open(2) of it waits for release_users.
+# hold_users: a lease on the file $RULES/users, so that an open(2) of it waits for release_users.
 hold_users() {
-	exec {held}< <(exec 3>&- && exec python3 -c '
+	exec {held}< <(exec 3>&- && USERS=$RULES/users exec python3 -c '
 import fcntl, os, signal
 signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGIO, signal.SIGUSR1})
-file = os.open("users", os.O_RDWR)
+file = os.open(os.environ["USERS"], os.O_RDWR)
 fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_WRLCK)
 print("held", flush=True)
 signal.sigwait({signal.SIGIO})
@@ -223,8 +231,8 @@ users_are() { read -r -t $PATIENCE -u "$held" line && [ "$line" = "$1" ]; }
 	with_rules <<<'pmcs="1"'
 	client a "${nobody[@]}"
 	expect a 'alloc EAGAIN *' alloc 3 15 $FAULTS any 0 alloc 3 15 $FAULTS any 0
-	echo 'somebody:x:65534:65534::/:/bin/sh' >users
-	nsenter --mount --target "$DAEMON_PID" mount --bind "$PWD/users" /etc/passwd
+	echo 'somebody:x:65534:65534::/:/bin/sh' >"$RULES/users"
+	nsenter --mount --target "$DAEMON_PID" mount --bind "$RULES/users" /etc/passwd
 	rules 50-test <<<'user="somebody" pmcs="2"'
 	hold_users
 	reload_waits
