@@ -28,7 +28,7 @@ static void policy_put_json(struct json *json, const struct pmc_policy *policy)
 	json_close(json, '}');
 }
 
-/* All rules for the super-user, to whom none applies; for others, what holds for them. */
+/* The super-user gets all rules, other users get their own settings. */
 int policy_run(const struct control *control)
 {
 	struct pmc_policy *list;

@@ -42,7 +42,7 @@ static int policy_page(uint32_t what, const struct policy_list *list, struct wir
 		    "daemon of one release");
 }
 
-/* Rules that have been read again begin anew. */
+/* If the rules have been replaced since the reply before, the list begins again. */
 static int policy_add(struct policy_list *list, const struct wire_policy_rep *rep)
 {
 	const struct wire_policy *from = (const void *)(rep + 1);

@@ -97,7 +97,7 @@ int config_read(struct config *c, const char *file, bool must_exist, struct reas
  */
 void config_check(struct config *c, void (*say)(void *arg, const char *line), void *arg);
 
-/* --- other files of such lines: rules (loader/policy/site.c) --------------------------------- */
+/* --- other files of name="value" pairs: rules (loader/policy/site.c) ------------------------- */
 
 /*
  * Splits the next name="value" off a line, in place, and moves *at behind it.  1: a pair; 0: the

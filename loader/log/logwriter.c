@@ -188,7 +188,7 @@ static int writer_pace(struct logfile *l)
 	return 0;
 }
 
-/* Time for these bytes is used up; what was not used before is lost. */
+/* The bytes use up their time; time that has passed unused is lost. */
 static void writer_paced(struct logfile *l, size_t len)
 {
 	uint64_t now = clock_ns();

@@ -340,16 +340,11 @@ static void gate_switches(struct gates *g)
 
 /* --- the administrator's rules ----------------------------------------------------------- */
 
-/* 'processes="own" (/etc/pmcbpf/policy.d/50-site.conf:3)' */
-static void rule_add_text(struct text *l, enum setting s, const struct site_rule *r)
-{
-	text_add(l, "%s=\"%.40s\" (%s:%u)", setting_name(s), r->value[s], r->file, r->line);
-}
-
 static void gate_system_scope(struct gates *g, const struct ruling *by)
 {
 	const struct site_rule *r = by->grant->rule[SET_MODES];
 	struct text *l = gate_begin(g);
+	char rule[SETTING_TEXT];
 	struct reason why;
 
 	if (policy_system(by, &g->me, g->rq->d->pid_ns, false, &why)) {
@@ -358,8 +353,8 @@ static void gate_system_scope(struct gates *g, const struct ruling *by)
 		return;
 	}
 	if (r && !policy_privileged(&g->me)) {
-		text_add(l, "allowed: ");
-		rule_add_text(l, SET_MODES, r);
+		setting_describe(SET_MODES, r, rule);
+		text_add(l, "allowed: %s", rule);
 	} else {
 		text_add(l, "allowed (security.bsd.unprivileged_syspmcs=%d%s)",
 			 by->config->value[TUN_SYSPMCS],
@@ -377,9 +372,10 @@ static void gate_processes_by_rule(struct gates *g, const struct site_rule *r)
 	};
 	uint64_t n = r->number[SET_PROCESSES];
 	struct text *l = gate_begin(g);
+	char rule[SETTING_TEXT];
 
-	text_add(l, "%s", whose[n]);
-	rule_add_text(l, SET_PROCESSES, r);
+	setting_describe(SET_PROCESSES, r, rule);
+	text_add(l, "%s%s", whose[n], rule);
 	gate_add(g, n == PROCESSES_ANY ? WIRE_GATE_OPEN : WIRE_GATE_LIMITS, "processes of others",
 		 l->at, n == PROCESSES_ANY ? "" : "another rule, or CAP_PERFMON");
 }

@@ -142,19 +142,19 @@ struct judgement {
 	struct reason *why;
 };
 
-/* Appends the rule to the line, as every refusal by a rule does: ': pmcs="8" (FILE:LINE)'. */
+/* Every refusal by a rule ends with the rule. */
 static int rule_deny(const struct judgement *j, int err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 static int rule_deny(const struct judgement *j, int err, const char *fmt, ...)
 {
-	char text[WIRE_MAX_REASON];
+	char text[WIRE_MAX_REASON], rule[SETTING_TEXT];
 	va_list args;
 
 	va_start(args, fmt);
 	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
-	return deny(j->why, err, "%s: %s=\"%.60s\" (%s:%u)", text, setting_name(j->s),
-		    j->r->value[j->s], j->r->file, j->r->line);
+	setting_describe(j->s, j->r, rule);
+	return deny(j->why, err, "%s: %s", text, rule);
 }
 
 static uint64_t rule_number(const struct judgement *j)
@@ -359,6 +359,12 @@ static const struct {
 const char *setting_name(enum setting s)
 {
 	return settings[s].name;
+}
+
+void setting_describe(enum setting s, const struct site_rule *r, char text[SETTING_TEXT])
+{
+	snprintf(text, SETTING_TEXT, "%s=\"%.60s\" (%s:%u)", setting_name(s), r->value[s], r->file,
+		 r->line);
 }
 
 unsigned int setting_points(enum setting s)

@@ -46,6 +46,10 @@ struct setting_question {
 
 const char *setting_name(enum setting s);
 
+/* Formats the rule's setting and its place, as all refusals have it: 'pmcs="8" (FILE:LINE)'. */
+#define SETTING_TEXT 640u
+void setting_describe(enum setting s, const struct site_rule *r, char text[SETTING_TEXT]);
+
 /* Takes one pair of a rule's line; `value` stays part of the line. */
 int setting_take(struct site_rule *r, const char *name, const char *value, struct reason *why);
 /* After the last pair: refuses settings that the rule's processes could never use. */
