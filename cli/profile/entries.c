@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "entries.h"
-#include "index.h"
+#include "lib/base/index.h"
 
 int entries_add(struct entries *e, struct entry entry, uint64_t end, uint32_t rank)
 {

@@ -3,7 +3,7 @@
 #ifndef PMCBPF_CLI_PROFILE_ITEM_TABLE_H
 #define PMCBPF_CLI_PROFILE_ITEM_TABLE_H
 
-#include "index.h"
+#include "lib/base/index.h"
 
 /* Items belong to the caller and are not moved. */
 struct item_table {

@@ -13,7 +13,7 @@
 #include <gelf.h>
 
 #include "bytes.h"
-#include "index.h"
+#include "lib/base/index.h"
 #include "lines.h"
 
 #define FORMATS_MOST 16u

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Sorted arrays, copied when a shared one is changed: see space.h. */
-#include "index.h"
+#include "lib/base/index.h"
 #include "space.h"
 
 struct space_mapping {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Ranges by address: see spans.h. */
-#include "index.h"
+#include "lib/base/index.h"
 #include "spans.h"
 
 int spans_add(struct spans *s, struct span span)

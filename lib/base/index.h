@@ -7,8 +7,8 @@
  * inlined into each search.  To add an element: index_find() first, then append it to the array,
  * then index_add() its position.  Single elements are never removed.
  */
-#ifndef PMCBPF_CLI_PROFILE_INDEX_H
-#define PMCBPF_CLI_PROFILE_INDEX_H
+#ifndef PMCBPF_LIB_BASE_INDEX_H
+#define PMCBPF_LIB_BASE_INDEX_H
 
 #include <errno.h>
 #include <stdbool.h>
