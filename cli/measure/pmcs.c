@@ -21,7 +21,7 @@ static pmc_value_t column_rate(const struct column *column)
 
 int pmcs_add(struct measure *m, const struct column *column)
 {
-	char *name = array_room(m->columns, m->ncolumns) ? column_name(column->spec) : NULL;
+	char *name = array_extend(m->columns, m->ncolumns) == 0 ? column_name(column->spec) : NULL;
 	struct column *added = &m->columns[m->ncolumns];
 
 	if (!name)

@@ -20,6 +20,4 @@ void *item_table_find(const struct item_table *t, uint64_t hash, item_table_same
 int item_table_add(struct item_table *t, uint64_t hash, void *item);	/* 0 or -ENOMEM */
 void item_table_free(struct item_table *t);
 
-uint64_t item_table_hash(uint64_t seed, const void *data, size_t len);
-
 #endif

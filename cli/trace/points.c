@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "points.h"
 
 #define POINTS_MAX    (1u << 16)	/* size of the cache; a full one is emptied */
@@ -76,15 +77,12 @@ static struct point *points_find(const struct points *p, uint64_t key)
 /* Takes the point over.  False: no memory. */
 static bool points_add(struct points *p, struct point *point)
 {
-	struct point **list = grow(p->list, &p->room, p->count + 1, sizeof(struct point *));
-
-	if (list)
-		p->list = list;
-	if (!list || index_add(&p->index, point_hash(point->key), (uint32_t)p->count)) {
+	if (array_reserve(p->list, p->room, p->count + 1) ||
+	    index_add(&p->index, point_hash(point->key), (uint32_t)p->count)) {
 		point_free(point);
 		return false;
 	}
-	list[p->count++] = point;
+	p->list[p->count++] = point;
 	return true;
 }
 

@@ -14,7 +14,7 @@
  *	nearest.h	"did you mean"
  *	buf.h, json.h	text that is appended to, and JSON in it; utf8.h which bytes are text
  * collections
- *	index.h		positions in an array by hash; growing arrays
+ *	array.h		growing arrays; index.h their elements by hash
  * processes
  *	message.h	messages with descriptors
  *	helper.h	a daemon's helper processes, for one thread
@@ -27,6 +27,7 @@
 #ifndef PMCBPF_BASE_H
 #define PMCBPF_BASE_H
 
+#include "array.h"
 #include "buf.h"
 #include "confine.h"
 #include "cpuranges.h"

@@ -57,6 +57,21 @@ static inline uint32_t index_fold(uint64_t hash)
 	return (uint32_t)(hash ^ hash >> 29);
 }
 
+static inline uint64_t index_hash_bytes(uint64_t seed, const void *data, size_t len)
+{
+	const unsigned char *p = data;
+	uint64_t word, hash = index_mix(seed, len);
+
+	for (; len >= sizeof(word); p += sizeof(word), len -= sizeof(word)) {
+		memcpy(&word, p, sizeof(word));
+		hash = index_mix(hash, word);
+	}
+	word = 0;
+	if (len)
+		memcpy(&word, p, len);
+	return index_mix(hash, word);
+}
+
 /* The slot of an equal element, or the free slot where it belongs: one is always free. */
 static inline struct index_slot *index_slot(const struct index *x, uint32_t hash,
 					    bool (*equal)(const void *arg, uint32_t position),
@@ -146,22 +161,6 @@ static inline void index_free(struct index *x)
 {
 	free(x->slots);
 	*x = (struct index){ 0 };
-}
-
-/* Grows an array of *size elements to at least `need`.  NULL: no memory, and it is unchanged. */
-static inline void *grow(void *array, size_t *size, size_t need, size_t element)
-{
-	size_t more = *size ? *size : 16;
-	void *bigger;
-
-	if (need <= *size && array)
-		return array;
-	while (more < need)
-		more *= 2;
-	bigger = reallocarray(array, more, element);
-	if (bigger)
-		*size = more;
-	return bigger;
 }
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib.h"
 
 #define EVENT_LIST_MAX 20000u	/* no CPU has as many; bounds the memory that sysfs can cause */
@@ -19,16 +20,8 @@ struct list {
 
 static int list_add(struct list *l, const char *name)
 {
-	if (l->count == l->room) {
-		unsigned int room = l->room ? 2 * l->room : 64;
-		const char **names = room > EVENT_LIST_MAX * 2 ? NULL :
-				     realloc(l->names, room * sizeof(*names));
-
-		if (!names)
-			return -ENOMEM;
-		l->names = names;
-		l->room = room;
-	}
+	if (l->count == 2 * EVENT_LIST_MAX || array_reserve(l->names, l->room, l->count + 1) != 0)
+		return -ENOMEM;
 	l->names[l->count++] = name;
 	return 0;
 }

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/base/index.h"
 #include "loader/base/base.h"
 #include "ksyms.h"
@@ -198,18 +199,15 @@ static bool logged_has(const struct name_search *l, uint64_t key)
 /* False: it is in the set already, or there is no room. */
 static bool logged_add(struct name_search *l, uint64_t key)
 {
-	uint64_t *logged;
 
 	if (l->nlogged >= LOGGED_MAX || logged_has(l, key))
 		return false;
-	logged = grow(l->logged, &l->logged_room, l->nlogged + 1, sizeof(*logged));
-	if (logged)
-		l->logged = logged;
-	if (!logged || index_add(&l->index, logged_hash(key), (uint32_t)l->nlogged)) {
+	if (array_reserve(l->logged, l->logged_room, l->nlogged + 1) ||
+	    index_add(&l->index, logged_hash(key), (uint32_t)l->nlogged)) {
 		names_complain(l->names, -ENOMEM);
 		return false;
 	}
-	logged[l->nlogged++] = key;
+	l->logged[l->nlogged++] = key;
 	return true;
 }
 
@@ -225,19 +223,11 @@ static uint64_t logged_key(const struct ksym *sym)
 
 static void pending_add(struct name_search *l, uint64_t address)
 {
-	if (l->npending == l->room) {
-		size_t room = l->room ? l->room * 2 : 1024;
-		uint64_t *more;
-
-		if (room > PENDING_MAX)
-			return;
-		more = realloc(l->pending, room * sizeof(*more));
-		if (!more) {
-			names_complain(l->names, -ENOMEM);
-			return;
-		}
-		l->pending = more;
-		l->room = room;
+	if (l->npending == PENDING_MAX)
+		return;
+	if (array_reserve(l->pending, l->room, l->npending + 1) != 0) {
+		names_complain(l->names, -ENOMEM);
+		return;
 	}
 	l->pending[l->npending++] = address;
 	l->seen[index_mix(0, address) >> (64 - SEEN_BITS)] = address;
@@ -331,16 +321,9 @@ static void record_put(struct name_search *l, const struct ksym *sym)
 	size_t prefix = logfmt_prefix(l->clock->format);
 	uint8_t *record;
 
-	if (l->records_room - l->len < LOGREC_MAX) {
-		size_t room = (l->records_room + LOGREC_MAX) * 2;
-		uint8_t *more = realloc(l->records, room);
-
-		if (!more) {
-			names_complain(l->names, -ENOMEM);
-			return;
-		}
-		l->records = more;
-		l->records_room = room;
+	if (array_reserve(l->records, l->records_room, l->len + LOGREC_MAX) != 0) {
+		names_complain(l->names, -ENOMEM);
+		return;
 	}
 	mi->pl_pid = -1;
 	mi->pl_start = sym->start;

@@ -51,7 +51,7 @@ static struct number *number_find(const struct lognumbers *n, pid_t here)
 /* Numbers are dropped if there are too many, or no memory: they are looked up again. */
 static void number_keep(struct lognumbers *n, pid_t here, pid_t there)
 {
-	struct number *known = number_find(n, here), *kept;
+	struct number *known = number_find(n, here);
 
 	if (known) {
 		known->there = there;
@@ -61,12 +61,10 @@ static void number_keep(struct lognumbers *n, pid_t here, pid_t there)
 		index_clear(&n->index);
 		n->n = 0;
 	}
-	kept = grow(n->kept, &n->room, n->n + 1, sizeof(*kept));
-	if (!kept)
+	if (array_reserve(n->kept, n->room, n->n + 1) != 0)
 		return;
-	n->kept = kept;
 	if (!index_add(&n->index, number_hash(here), (uint32_t)n->n))
-		kept[n->n++] = (struct number){ here, there };
+		n->kept[n->n++] = (struct number){ here, there };
 }
 
 /* The number noted at the birth; 0: there is no note. */
