@@ -119,12 +119,14 @@ int pmcs_attach(struct measure *m)
 	return code;
 }
 
-/* The time stamp counter counts from boot and cannot be set. */
+/* A counter that cannot be set, as the time-stamp counter, counts from boot. */
 static int column_take_base(struct column *column)
 {
-	if (PMC_ID_TO_CLASS(column->id) != PMC_CLASS_TSC || column->mode != PMC_MODE_SC)
-		return 0;
-	return pmc_read(column->id, &column->base);
+	uint32_t caps;
+
+	if (pmc_capabilities(column->id, &caps) != 0)
+		return -1;
+	return caps & PMC_CAP_WRITE ? 0 : pmc_read(column->id, &column->base);
 }
 
 int pmcs_start(struct measure *m)
