@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pmc_name_of_*, layouts that FreeBSD programs rely on, the functions before pmc_init(), and lists of
- * events.
+ * pmc_name_of_*, layouts that FreeBSD programs rely on, the functions before pmc_init(), and lists
+ * of events.
  */
 #include <errno.h>
 #include <glob.h>
