@@ -56,7 +56,7 @@ static int check_kernel(struct reason *why)
 	struct utsname u;
 
 	if (uname(&u) || sscanf(u.release, "%u.%u", &major, &minor) != 2)
-		return deny(why, -ENOSYS, "cannot tell which kernel this is");
+		return deny(why, -ENOSYS, "this kernel's release names no version");
 	if (major > MIN_MAJOR || (major == MIN_MAJOR && minor >= MIN_MINOR))
 		return 0;
 	return deny(why, -ENOSYS,
@@ -189,7 +189,7 @@ static void daemon_leave_terminal(struct daemon *d, int ready)
 	if (chdir("/"))
 		messages_put(&d->messages, LOG_WARNING, "cannot change to /: %m");
 	if (write(ready, "", 1) != 1)
-		messages_put(&d->messages, LOG_WARNING, "cannot tell the starting process: %m");
+		messages_put(&d->messages, LOG_WARNING, "cannot notify the starting process: %m");
 	close(ready);
 }
 

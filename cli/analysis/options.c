@@ -53,7 +53,7 @@ static int option_no_memory(void)
 
 static int analysis_add_output(struct analysis *a, const struct writer *writer, const char *path)
 {
-	if (!array_room(a->outputs, a->noutputs))
+	if (array_extend(a->outputs, a->noutputs))
 		return option_no_memory();
 	a->outputs[a->noutputs++] = (struct analysis_output){
 		.writer = writer, .path = path && strcmp(path, "-") != 0 ? path : NULL,
@@ -134,7 +134,7 @@ static int option_depth(struct analysis *a, const char *text)
 
 static int option_add_name(const char ***list, size_t *n, const char *text)
 {
-	if (!array_room(*list, *n))
+	if (array_extend(*list, *n))
 		return option_no_memory();
 	(*list)[(*n)++] = text;
 	return 0;
@@ -144,7 +144,7 @@ static int option_add_thread(struct filter *f, const char *text)
 {
 	uint64_t tid;
 
-	if (!array_room(f->threads, f->nthreads))
+	if (array_extend(f->threads, f->nthreads))
 		return option_no_memory();
 	if (opt_number(text, 10, 0, INT32_MAX, &tid) != 0)
 		return fail(EX_USAGE, "ERROR: Illegal thread id \"%s\".", text);

@@ -18,10 +18,10 @@
 #ifndef PMCBPF_CLI_COMMON_H
 #define PMCBPF_CLI_COMMON_H
 
+#include "lib/base/array.h"
 #include "lib/base/buf.h"
 #include "lib/base/json.h"
 #include "running.h"
-#include "array.h"
 #include "cpulist.h"
 #include "events.h"
 #include "guard.h"

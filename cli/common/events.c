@@ -95,7 +95,6 @@ static int events_explain_none(const char *substr)
 		    "list-events\" lists the events, \"pmccontrol -L\" by class", substr);
 }
 
-/* The names of a class for which there are no PMU tables. */
 static int class_print_names(enum pmc_class class, const char *substr)
 {
 	const char **names;
@@ -114,32 +113,19 @@ static int class_print_names(enum pmc_class class, const char *substr)
 
 int events_print(const char *substr)
 {
-	int code;
+	const struct pmc_cpuinfo *info = machine_info();
+	int code = 0;
 
 	if (substr && !events_any(substr, false))
 		return events_explain_none(substr);
-	pmc_pmu_print_counters(substr);
-	code = class_print_names(PMC_CLASS_SOFT, substr);
-	if (!code)
-		code = class_print_names(PMC_CLASS_TSC, substr);
-	if (!code)
-		code = class_print_names(PMC_CLASS_MSR, substr);
+	for (uint32_t i = 0; i < info->pm_nclass && !code; i++)
+		code = class_print_names(info->pm_classes[i].pm_class, substr);
 	return code ? code : opt_flush_stdout();
-}
-
-static bool registers_exist(void)
-{
-	const char **names;
-	int count = 0;
-
-	if (pmc_event_names_of_class(PMC_CLASS_MSR, &names, &count) == 0)
-		free(names);
-	return count > 0;
 }
 
 int events_describe(int letter, const char *substr)
 {
-	if (!pmc_pmu_enabled() && !registers_exist())
+	if (!events_any("", true))
 		return fail(EX_UNAVAILABLE, "ERROR: no event of this machine has a description: it "
 			    "has no hardware counters; \"pmc list-events\" without options lists "
 			    "the events of its software");

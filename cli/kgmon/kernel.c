@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "kgmon.h"
 #include "cli/common/common.h"
 
@@ -37,15 +38,8 @@ static int names_add(struct name_reader *r, uint64_t start, const char *name, co
 {
 	struct kernel_names *k = r->names;
 
-	if (k->n == k->room) {
-		size_t room = k->room ? 2 * k->room : 1 << 16;
-		struct kernel_name *list = realloc(k->list, room * sizeof(*list));
-
-		if (!list)
-			return -ENOMEM;
-		k->list = list;
-		k->room = room;
-	}
+	if (array_reserve(k->list, k->room, k->n + 1) != 0)
+		return -ENOMEM;
 	if (strcmp(r->module, module) != 0) {
 		snprintf(r->module, sizeof(r->module), "%s", module);
 		r->module_at = (uint32_t)k->text.len;

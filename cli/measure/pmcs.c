@@ -21,7 +21,7 @@ static pmc_value_t column_rate(const struct column *column)
 
 int pmcs_add(struct measure *m, const struct column *column)
 {
-	char *name = array_room(m->columns, m->ncolumns) ? column_name(column->spec) : NULL;
+	char *name = array_extend(m->columns, m->ncolumns) == 0 ? column_name(column->spec) : NULL;
 	struct column *added = &m->columns[m->ncolumns];
 
 	if (!name)
@@ -119,12 +119,14 @@ int pmcs_attach(struct measure *m)
 	return code;
 }
 
-/* The time stamp counter counts from boot and cannot be set. */
+/* A counter that cannot be set, as the time-stamp counter, counts from boot. */
 static int column_take_base(struct column *column)
 {
-	if (PMC_ID_TO_CLASS(column->id) != PMC_CLASS_TSC || column->mode != PMC_MODE_SC)
-		return 0;
-	return pmc_read(column->id, &column->base);
+	uint32_t caps;
+
+	if (pmc_capabilities(column->id, &caps) != 0)
+		return -1;
+	return caps & PMC_CAP_WRITE ? 0 : pmc_read(column->id, &column->base);
 }
 
 int pmcs_start(struct measure *m)

@@ -21,7 +21,7 @@ int targets_want(struct measure *m, const char *text)
 	uint64_t pid;
 	int err;
 
-	if (!array_room(m->wanted, m->nwanted))
+	if (array_extend(m->wanted, m->nwanted))
 		return fail_errno(EX_OSERR, "ERROR");
 	wanted = &m->wanted[m->nwanted];
 	*wanted = (struct target_wanted){ .text = text };
@@ -66,7 +66,7 @@ static int targets_add(struct measure *m, pid_t pid)
 		if (m->targets[i].pid == pid)
 			return 0;
 	}
-	if (!array_room(m->targets, m->ntargets))
+	if (array_extend(m->targets, m->ntargets))
 		return fail_errno(EX_OSERR, "ERROR: Cannot get process list");
 	fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	/* ESRCH: it has ended, and attaching will fail.  EINVAL and ENOENT: it is a thread. */

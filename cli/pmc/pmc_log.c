@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* One pass over a log: see pmc_log.h. */
+#include "lib/base/array.h"
 #include "cli/common/common.h"
 #include "pmc_log.h"
 #include "cli/profile/profile.h"
@@ -33,15 +34,12 @@ const struct name *pmc_log_name(const struct names *names, uint32_t id)
 /* NULL: no memory. */
 static struct name *name_add(struct names *names, uint32_t id)
 {
-	struct name *list = grow(names->list, &names->room, names->n + 1, sizeof(*list));
-
-	if (!list)
+	if (array_reserve(names->list, names->room, names->n + 1) != 0)
 		return NULL;
-	names->list = list;
-	list[names->n] = (struct name){ .id = id };
+	names->list[names->n] = (struct name){ .id = id };
 	if (index_add(&names->index, index_fold(index_mix(0, id)), (uint32_t)names->n) != 0)
 		return NULL;
-	return &list[names->n++];
+	return &names->list[names->n++];
 }
 
 static int names_set(struct names *names, uint32_t id, const char *text, uint64_t rate)

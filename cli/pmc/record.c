@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/base/array.h"
 #include "cli/analysis/analysis.h"
 #include "cli/common/common.h"
 #include "cli/measure/measure.h"
@@ -227,7 +228,7 @@ static int pmc_record_show(const struct pmc_record *r)
 
 static int pmc_record_note_event(struct pmc_record *r)
 {
-	if (!array_room(r->events, r->nevents))
+	if (array_extend(r->events, r->nevents))
 		return fail_errno(EX_OSERR, "ERROR");
 	r->events[r->nevents++] = optarg;
 	return 0;

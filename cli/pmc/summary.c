@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/base/array.h"
 #include "cli/common/common.h"
 #include "cli/measure/measure.h"
 #include "pmc.h"
@@ -45,13 +46,6 @@ static int summary_no_memory(void)
 	return fail(EX_OSERR, "ERROR: no memory for the summary");
 }
 
-static uint32_t text_hash(const char *text, uint64_t seed)
-{
-	for (; *text; text++)
-		seed = index_mix(seed, (unsigned char)*text);
-	return index_fold(seed);
-}
-
 struct event_key {
 	const struct summary *s;
 	const char *name;
@@ -70,19 +64,17 @@ static bool event_same(const void *arg, uint32_t position)
 static struct summary_event *summary_find_event(struct summary *s, const char *name, uint64_t rate)
 {
 	const struct event_key key = { s, name, rate };
-	uint32_t hash = text_hash(name, rate);
+	uint32_t hash = index_fold(index_hash_bytes(rate, name, strlen(name)));
 	uint32_t at = index_find(&s->by_name, hash, event_same, &key);
 	struct summary_event *event;
 
 	if (at != INDEX_NONE)
 		return &s->events[at];
-	event = grow(s->events, &s->room, s->nevents + 1, sizeof(*event));
-	if (!event)
+	if (array_reserve(s->events, s->room, s->nevents + 1) != 0)
 		return NULL;
-	s->events = event;
 	if (index_reserve(&s->by_name) != 0)
 		return NULL;
-	event += s->nevents;
+	event = s->events + s->nevents;
 	*event = (struct summary_event){ .name = strdup(name), .rate = rate };
 	if (!event->name)
 		return NULL;
@@ -105,19 +97,17 @@ static bool share_same(const void *arg, uint32_t position)
 static struct summary_share *event_find_share(struct summary_event *event, const char *process)
 {
 	const struct share_key key = { event, process };
-	uint32_t hash = text_hash(process, 0);
+	uint32_t hash = index_fold(index_hash_bytes(0, process, strlen(process)));
 	uint32_t at = index_find(&event->by_process, hash, share_same, &key);
 	struct summary_share *share;
 
 	if (at != INDEX_NONE)
 		return &event->shares[at];
-	share = grow(event->shares, &event->room, event->nshares + 1, sizeof(*share));
-	if (!share)
+	if (array_reserve(event->shares, event->room, event->nshares + 1) != 0)
 		return NULL;
-	event->shares = share;
 	if (index_reserve(&event->by_process) != 0)
 		return NULL;
-	share += event->nshares;
+	share = event->shares + event->nshares;
 	*share = (struct summary_share){ .process = strdup(process) };
 	if (!share->process)
 		return NULL;

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/base/array.h"
 #include "pmcannotate.h"
 #include "cli/common/common.h"
 
@@ -35,12 +36,9 @@ static int binary_open_file(struct binary *b)
 
 static int binary_add_segment(struct binary *b, uint64_t offset, uint64_t address, uint64_t size)
 {
-	struct code_segment *s = reallocarray(b->segments, b->nsegments + 1, sizeof(*s));
-
-	if (!s)
+	if (array_extend(b->segments, b->nsegments) != 0)
 		return -ENOMEM;
-	b->segments = s;
-	s[b->nsegments++] = (struct code_segment){ offset, address, size };
+	b->segments[b->nsegments++] = (struct code_segment){ offset, address, size };
 	return 0;
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "pmcannotate.h"
 #include "cli/common/common.h"
 #include "cli/profile/profile.h"
@@ -37,17 +38,14 @@ static size_t listing_add_row(struct listing *l, enum row_kind kind, size_t text
 			      const struct frame *frame, unsigned int line)
 {
 	size_t n = l->nevents;
-	struct listing_row *rows = grow(l->rows, &l->rows_room, l->nrows + 1, sizeof(*rows));
-	uint64_t *counts = grow(l->counts, &l->counts_room, l->nrows + 1, n * sizeof(*counts));
 
-	l->rows = rows ? rows : l->rows;
-	l->counts = counts ? counts : l->counts;
-	if (!rows || !counts) {
+	if (array_reserve(l->rows, l->rows_room, l->nrows + 1) ||
+	    array_reserve(l->counts, l->counts_room, (l->nrows + 1) * n)) {
 		l->failed = true;
 		return NO_ROW;
 	}
-	memset(counts + l->nrows * n, 0, n * sizeof(*counts));
-	rows[l->nrows] = (struct listing_row){ kind, line, text, frame };
+	memset(l->counts + l->nrows * n, 0, n * sizeof(*l->counts));
+	l->rows[l->nrows] = (struct listing_row){ kind, line, text, frame };
 	return l->nrows++;
 }
 
@@ -114,15 +112,12 @@ void listing_name(void *arg, uint64_t address, struct buf *out)
 
 static struct step *steps_add(struct maker *m)
 {
-	struct step *steps = grow(m->steps, &m->room, m->nsteps + 1, sizeof(*steps));
-
-	if (!steps) {
+	if (array_reserve(m->steps, m->room, m->nsteps + 1) != 0) {
 		m->l->failed = true;
 		return NULL;
 	}
-	m->steps = steps;
-	steps[m->nsteps] = (struct step){ 0 };
-	return &steps[m->nsteps++];
+	m->steps[m->nsteps] = (struct step){ 0 };
+	return &m->steps[m->nsteps++];
 }
 
 /* Adds the hits up to the end of the step to it. */

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/base/array.h"
 #include "pmcannotate.h"
 #include "cli/common/common.h"
 
@@ -117,21 +118,21 @@ static void source_load(const struct sources *s, struct source_file *file)
 
 static struct source_file *sources_get(struct sources *s, const char *name)
 {
-	struct source_file *files;
+	struct source_file *file;
 
 	for (size_t i = 0; i < s->nfiles; i++) {
 		if (strcmp(s->files[i].name, name) == 0)
 			return &s->files[i];
 	}
-	files = reallocarray(s->files, s->nfiles + 1, sizeof(*files));
-	if (!files)
+	if (array_extend(s->files, s->nfiles) != 0)
 		return NULL;
-	s->files = files;
-	files[s->nfiles] = (struct source_file){ .name = strdup(name) };
-	if (!files[s->nfiles].name)
+	file = &s->files[s->nfiles];
+	*file = (struct source_file){ .name = strdup(name) };
+	if (!file->name)
 		return NULL;
-	source_load(s, &files[s->nfiles]);
-	return &files[s->nfiles++];
+	source_load(s, file);
+	s->nfiles++;
+	return file;
 }
 
 const char *source_line(struct sources *s, const char *file, unsigned int line, size_t *len)

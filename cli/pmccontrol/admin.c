@@ -5,12 +5,13 @@
 
 #include <pmc.h>
 
+#include "lib/base/array.h"
 #include "cli/common/common.h"
 #include "pmccontrol.h"
 
 int admin_add(struct control *control, bool enable, int row)
 {
-	if (!array_room(control->admin, control->nadmin))
+	if (array_extend(control->admin, control->nadmin))
 		return fail_errno(EX_OSERR, "ERROR");
 	control->admin[control->nadmin++] = (struct admin){ enable, control->cpu, row };
 	return 0;

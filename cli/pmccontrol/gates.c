@@ -116,7 +116,7 @@ static void gate_kernel(struct gates *gates, const char *root)
 	if (gate_read_line(root, "/proc/sys/kernel/osrelease", release, sizeof(release)) != 0 ||
 	    sscanf(release, "%u.%u", &major, &minor) != 2)
 		gate_add(gates, PMC_GATE_CLOSED, "kernel", "is /proc mounted?",
-			 "cannot tell which kernel this is");
+			 "this kernel's release names no version");
 	else if (major > MIN_MAJOR || (major == MIN_MAJOR && minor >= MIN_MINOR))
 		gate_add(gates, PMC_GATE_OPEN, "kernel", "", "Linux %.40s; pmcbpfd needs %u.%u",
 			 release, MIN_MAJOR, MIN_MINOR);

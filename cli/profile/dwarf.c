@@ -27,6 +27,7 @@
 #include <elfutils/libdw.h>
 #include <elfutils/libdwelf.h>
 
+#include "lib/base/array.h"
 #include "lines.h"
 #include "object.h"
 
@@ -77,19 +78,16 @@ static int units_index(struct dwarf *d)
 	Dwarf_CU *cu = NULL;
 	Dwarf_Half version;
 	uint8_t type;
-	struct unit *units;
 	Dwarf_Die die;
 	int err = 0;
 
 	while (!err && dwarf_get_units(d->debug, cu, &cu, &version, &type, &die, NULL) == 0) {
 		if (type != DW_UT_compile && type != DW_UT_skeleton)
 			continue;
-		units = d->nunits < UINT32_MAX ? grow(d->units, &d->units_room, d->nunits + 1,
-						      sizeof(*units)) : NULL;
-		if (!units)
+		if (d->nunits == UINT32_MAX ||
+		    array_reserve(d->units, d->units_room, d->nunits + 1) != 0)
 			return -ENOMEM;
-		d->units = units;
-		units[d->nunits] = (struct unit){ .die = die, .body = die };
+		d->units[d->nunits] = (struct unit){ .die = die, .body = die };
 		err = spans_add_die(&d->spans, &die, (uint32_t)d->nunits, (uint32_t)d->nunits);
 		d->nunits++;
 	}
@@ -166,18 +164,15 @@ static int unit_add_function(struct unit *u, Dwarf_Die *die)
 {
 	const uint32_t number = (uint32_t)u->nfunctions;
 	size_t spans = u->spans.n;
-	Dwarf_Die *functions;
 	int err;
 
 	if (u->nfunctions >= SPANS_MOST)
 		return 0;
-	functions = grow(u->functions, &u->functions_room, u->nfunctions + 1, sizeof(*functions));
-	if (!functions)
+	if (array_reserve(u->functions, u->functions_room, u->nfunctions + 1) != 0)
 		return -ENOMEM;
-	u->functions = functions;
 	err = spans_add_die(&u->spans, die, number, number);
 	if (u->spans.n > spans)
-		functions[u->nfunctions++] = *die;
+		u->functions[u->nfunctions++] = *die;
 	return err;
 }
 

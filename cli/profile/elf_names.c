@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "object.h"
 
 #define SYMBOLS_MAX (64u << 20)
@@ -73,12 +74,9 @@ static size_t elf_strings(Elf *elf)
 
 static int candidates_add(struct candidates *c, const struct candidate *candidate)
 {
-	struct candidate *longer = grow(c->list, &c->room, c->n + 1, sizeof(*longer));
-
-	if (!longer)
+	if (array_reserve(c->list, c->room, c->n + 1) != 0)
 		return -ENOMEM;
-	c->list = longer;
-	longer[c->n++] = *candidate;
+	c->list[c->n++] = *candidate;
 	return 0;
 }
 

@@ -4,22 +4,20 @@
 #include <stdlib.h>
 
 #include "entries.h"
-#include "index.h"
+#include "lib/base/array.h"
+#include "lib/base/index.h"
 
 int entries_add(struct entries *e, struct entry entry, uint64_t end, uint32_t rank)
 {
-	struct entry *longer;
 	int err;
 
 	if (entry.start >= end)
 		return 0;
-	longer = e->n < UINT32_MAX ? grow(e->entry, &e->room, e->n + 1, sizeof(entry)) : NULL;
-	if (!longer)
+	if (e->n == UINT32_MAX || array_reserve(e->entry, e->room, e->n + 1) != 0)
 		return -ENOMEM;
-	e->entry = longer;
 	err = spans_add(&e->spans, (struct span){ entry.start, end, rank, (uint32_t)e->n });
 	if (!err)
-		longer[e->n++] = entry;
+		e->entry[e->n++] = entry;
 	return err;
 }
 

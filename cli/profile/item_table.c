@@ -1,21 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* See item_table.h. */
+#include "lib/base/array.h"
 #include "item_table.h"
-
-uint64_t item_table_hash(uint64_t seed, const void *data, size_t len)
-{
-	const unsigned char *p = data;
-	uint64_t word, h = index_mix(seed, len);
-
-	for (; len >= sizeof(word); p += sizeof(word), len -= sizeof(word)) {
-		memcpy(&word, p, sizeof(word));
-		h = index_mix(h, word);
-	}
-	word = 0;
-	if (len)
-		memcpy(&word, p, len);
-	return index_mix(h, word);
-}
 
 struct wanted_item {
 	const struct item_table *table;
@@ -41,14 +27,11 @@ void *item_table_find(const struct item_table *t, uint64_t hash, item_table_same
 
 int item_table_add(struct item_table *t, uint64_t hash, void *item)
 {
-	void **items = grow(t->items, &t->room, t->n + 1, sizeof(*items));
-
-	if (!items)
+	if (array_reserve(t->items, t->room, t->n + 1) != 0)
 		return -ENOMEM;
-	t->items = items;
 	if (index_add(&t->index, index_fold(hash), (uint32_t)t->n) != 0)
 		return -ENOMEM;
-	items[t->n++] = item;
+	t->items[t->n++] = item;
 	return 0;
 }
 

@@ -3,7 +3,7 @@
 #ifndef PMCBPF_CLI_PROFILE_ITEM_TABLE_H
 #define PMCBPF_CLI_PROFILE_ITEM_TABLE_H
 
-#include "index.h"
+#include "lib/base/index.h"
 
 /* Items belong to the caller and are not moved. */
 struct item_table {
@@ -19,7 +19,5 @@ void *item_table_find(const struct item_table *t, uint64_t hash, item_table_same
 		      const void *key);
 int item_table_add(struct item_table *t, uint64_t hash, void *item);	/* 0 or -ENOMEM */
 void item_table_free(struct item_table *t);
-
-uint64_t item_table_hash(uint64_t seed, const void *data, size_t len);
 
 #endif

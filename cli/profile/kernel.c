@@ -15,6 +15,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "lib/base/array.h"
 #include "object.h"
 
 #define KERNEL "[kernel"
@@ -192,7 +193,7 @@ static int kallsyms_read(struct object *o, const char *module)
 {
 	FILE *f = fopen("/proc/kallsyms", "re");
 	char line[1024], name[512], of[128], type;
-	struct entry *list = NULL, *longer;
+	struct entry *list = NULL;
 	size_t n = 0, room = 0;
 	uint64_t address;
 	int err = f ? 0 : -errno;
@@ -208,12 +209,11 @@ static int kallsyms_read(struct object *o, const char *module)
 			o->base = address;
 		if (!strchr("tTwW", type) || *name == '$')
 			continue;
-		longer = grow(list, &room, n + 1, sizeof(*list));
-		list = longer ? longer : list;
-		if (longer)
+		err = array_reserve(list, room, n + 1);
+		if (!err)
 			list[n++] = (struct entry){ .name = arena_string(&o->symbols->arena, name),
 						    .start = address };
-		if (!longer || !list[n - 1].name)
+		if (!err && !list[n - 1].name)
 			err = -ENOMEM;
 	}
 	if (!err)

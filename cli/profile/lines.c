@@ -13,7 +13,8 @@
 #include <gelf.h>
 
 #include "bytes.h"
-#include "index.h"
+#include "lib/base/array.h"
+#include "lib/base/index.h"
 #include "lines.h"
 
 #define FORMATS_MOST 16u
@@ -111,24 +112,17 @@ static const char *bytes_string_at(struct bytes b, uint64_t offset)
 
 static int lines_add_file(struct line_table *l, struct line_file file)
 {
-	struct line_file *files = grow(l->files, &l->files_room, l->nfiles + 1, sizeof(file));
-
-	if (!files)
+	if (array_reserve(l->files, l->files_room, l->nfiles + 1) != 0)
 		return -ENOMEM;
-	l->files = files;
-	files[l->nfiles++] = file;
+	l->files[l->nfiles++] = file;
 	return 0;
 }
 
 static int lines_add_folder(struct line_table *l, const char *name)
 {
-	const char **folders = grow(l->folders, &l->folders_room, l->nfolders + 1,
-				    sizeof(*folders));
-
-	if (!folders)
+	if (array_reserve(l->folders, l->folders_room, l->nfolders + 1) != 0)
 		return -ENOMEM;
-	l->folders = folders;
-	folders[l->nfolders++] = name;
+	l->folders[l->nfolders++] = name;
 	return 0;
 }
 
@@ -378,17 +372,13 @@ static int lines_add_sequence(struct line_table *l, const uint8_t *program, uint
 			      uint64_t end)
 {
 	const uint32_t number_of = (uint32_t)l->nsequences;
-	struct sequence *sequences = NULL;
 
 	if (start >= end)
 		return 0;
-	if (l->nsequences < UINT32_MAX)
-		sequences = grow(l->sequences, &l->sequences_room, l->nsequences + 1,
-				 sizeof(*sequences));
-	if (!sequences)
+	if (l->nsequences == UINT32_MAX ||
+	    array_reserve(l->sequences, l->sequences_room, l->nsequences + 1) != 0)
 		return -ENOMEM;
-	l->sequences = sequences;
-	sequences[l->nsequences++] = (struct sequence){ .program = program };
+	l->sequences[l->nsequences++] = (struct sequence){ .program = program };
 	return spans_add(&l->spans, (struct span){ start, end, number_of, number_of });
 }
 
@@ -469,12 +459,9 @@ static void sequence_read_rows(const struct line_table *l, struct sequence *s)
 {
 	bool sorted = true;
 	struct line_machine m;
-	struct line_row *rows;
-
 	machine_begin(&m, s->program);
 	while (machine_next_row(l, &m) && !m.ended &&
-	       (rows = grow(s->rows, &s->room, s->nrows + 1, sizeof(*rows)))) {
-		s->rows = rows;
+	       array_reserve(s->rows, s->room, s->nrows + 1) == 0) {
 		sorted &= !s->nrows || s->rows[s->nrows - 1].address <= m.row.address;
 		s->rows[s->nrows++] = m.row;
 	}

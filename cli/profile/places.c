@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* See places.h.  Functions return positions in the arrays of the profile; INDEX_NONE: no memory. */
+#include "lib/base/array.h"
 #include "places.h"
 
 /* A full cache is emptied: it only saves time, and a hostile log must not fill the memory. */
@@ -31,12 +32,9 @@ static bool place_is(const void *arg, uint32_t i)
 
 static uint32_t place_add(struct profile *p, struct places *t, const struct place *place)
 {
-	struct place *places = grow(p->places, &t->places_size, p->nplaces + 1, sizeof(*places));
-
-	if (!places)
+	if (array_reserve(p->places, t->places_size, p->nplaces + 1) != 0)
 		return INDEX_NONE;
-	p->places = places;
-	places[p->nplaces] = *place;
+	p->places[p->nplaces] = *place;
 	return (uint32_t)p->nplaces++;
 }
 
@@ -78,20 +76,17 @@ static uint32_t kernel_place(struct profile *p, struct places *t, uint64_t addre
 	const struct wanted_pc wanted = { t->kernel_pc, { .address = address, .call = call } };
 	uint32_t hash = pc_hash(&wanted.pc), at;
 	struct place place = { .offset = address, .call = call };
-	struct pc *list;
 
 	at = index_find(&t->kernel, hash, pc_is, &wanted);
 	if (at != INDEX_NONE)
 		return t->kernel_pc[at].place;
-	list = grow(t->kernel_pc, &t->kernel_size, t->nkernel + 1, sizeof(*list));
-	if (!list)
+	if (array_reserve(t->kernel_pc, t->kernel_size, t->nkernel + 1) != 0)
 		return INDEX_NONE;
-	t->kernel_pc = list;
 	at = place_add(p, t, &place);
 	if (at == INDEX_NONE || index_add(&t->kernel, hash, (uint32_t)t->nkernel) != 0)
 		return INDEX_NONE;
-	list[t->nkernel] = wanted.pc;
-	list[t->nkernel++].place = at;
+	t->kernel_pc[t->nkernel] = wanted.pc;
+	t->kernel_pc[t->nkernel++].place = at;
 	return at;
 }
 
@@ -102,7 +97,6 @@ static uint32_t user_place(struct profile *p, struct places *t, const struct wal
 					     .space = s->process->space } };
 	uint32_t at = index_find(&t->pcs, pc_hash(&wanted.pc), pc_is, &wanted);
 	struct place place;
-	struct pc *list;
 
 	if (at != INDEX_NONE)
 		return t->pc[at].place;
@@ -110,17 +104,15 @@ static uint32_t user_place(struct profile *p, struct places *t, const struct wal
 		index_clear(&t->pcs);
 		t->npcs = 0;
 	}
-	list = grow(t->pc, &t->pcs_size, t->npcs + 1, sizeof(*list));
-	if (!list)
+	if (array_reserve(t->pc, t->pcs_size, t->npcs + 1) != 0)
 		return INDEX_NONE;
-	t->pc = list;
 	walk_place(p->walk, s, i, &place);
 	wanted.pc.space = s->process->space;	/* walk_place() may have changed it */
 	wanted.pc.place = place_number(p, t, &place);
 	if (wanted.pc.place == INDEX_NONE ||
 	    index_add(&t->pcs, pc_hash(&wanted.pc), (uint32_t)t->npcs) != 0)
 		return INDEX_NONE;
-	list[t->npcs++] = wanted.pc;
+	t->pc[t->npcs++] = wanted.pc;
 	return wanted.pc.place;
 }
 
@@ -145,15 +137,12 @@ static uint32_t stack_number(struct profile *p, struct places *t, uint32_t calle
 	const struct wanted_stack wanted = { p, { caller, place } };
 	uint32_t hash = index_fold(index_mix(0, (uint64_t)caller << 32 | place));
 	uint32_t at = index_find(&t->stacks, hash, stack_is, &wanted);
-	struct stack *stacks;
 
 	if (at != INDEX_NONE)
 		return at;
-	stacks = grow(p->stacks, &t->stacks_size, p->nstacks + 1, sizeof(*stacks));
-	if (!stacks)
+	if (array_reserve(p->stacks, t->stacks_size, p->nstacks + 1) != 0)
 		return INDEX_NONE;
-	p->stacks = stacks;
-	stacks[p->nstacks] = wanted.stack;
+	p->stacks[p->nstacks] = wanted.stack;
 	if (index_add(&t->stacks, hash, (uint32_t)p->nstacks) != 0)
 		return INDEX_NONE;
 	return (uint32_t)p->nstacks++;
@@ -182,8 +171,7 @@ void places_expect(const struct places *t, const struct walk_sample *s, size_t i
 
 int places_begin(struct profile *p, struct places *t)
 {
-	p->stacks = grow(NULL, &t->stacks_size, 1, sizeof(*p->stacks));
-	if (!p->stacks)
+	if (array_reserve(p->stacks, t->stacks_size, 1) != 0)
 		return -ENOMEM;
 	p->stacks[p->nstacks++] = (struct stack){ 0 };
 	return 0;

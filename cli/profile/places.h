@@ -9,7 +9,7 @@
 #ifndef PMCBPF_CLI_PROFILE_PLACES_H
 #define PMCBPF_CLI_PROFILE_PLACES_H
 
-#include "index.h"
+#include "lib/base/index.h"
 #include "profile.h"
 
 struct places {

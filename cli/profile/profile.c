@@ -10,6 +10,7 @@
  *
  * A batch has to be counted before a record other than a sample takes effect.
  */
+#include "lib/base/array.h"
 #include "cli/common/common.h"
 #include "places.h"
 
@@ -97,21 +98,17 @@ static bool same_chain(const void *arg, uint32_t i)
 static int known_chain_add(struct tables *t, const struct wanted_chain *w, uint32_t hash,
 			   uint32_t stack)
 {
-	struct known_chain *chains;
-	uint64_t *words;
 
 	if (t->nchains >= CHAINS_MAX || t->nwords >= CHAIN_WORDS) {
 		index_clear(&t->chains);
 		t->nchains = t->nwords = 0;
 	}
-	chains = grow(t->chain, &t->chains_size, t->nchains + 1, sizeof(*chains));
-	t->chain = chains ? chains : t->chain;
-	words = grow(t->words, &t->words_size, t->nwords + w->npc, sizeof(*words));
-	t->words = words ? words : t->words;
-	if (!chains || !words || index_add(&t->chains, hash, (uint32_t)t->nchains) != 0)
+	if (array_reserve(t->chain, t->chains_size, t->nchains + 1) ||
+	    array_reserve(t->words, t->words_size, t->nwords + w->npc) ||
+	    index_add(&t->chains, hash, (uint32_t)t->nchains) != 0)
 		return -ENOMEM;
-	memcpy(&words[t->nwords], w->pc, w->npc * sizeof(*w->pc));
-	chains[t->nchains++] = (struct known_chain){ w->space, stack, (uint32_t)t->nwords,
+	memcpy(&t->words[t->nwords], w->pc, w->npc * sizeof(*w->pc));
+	t->chain[t->nchains++] = (struct known_chain){ w->space, stack, (uint32_t)t->nwords,
 					       (uint32_t)w->npc, w->entered };
 	t->nwords += w->npc;
 	return 0;
@@ -180,7 +177,6 @@ static int find_stack(struct profile *p, struct pending *one)
 	struct tables *t = p->index;
 	struct wanted_leaf wanted = { t->leaf, { s->pc[0], one->space, one->caller, 0 } };
 	uint32_t at = index_find(&t->leaves, one->hash, same_leaf, &wanted);
-	struct leaf *list;
 
 	if (at != INDEX_NONE) {
 		one->stack = t->leaf[at].stack;
@@ -190,14 +186,12 @@ static int find_stack(struct profile *p, struct pending *one)
 		index_clear(&t->leaves);
 		t->nleaves = 0;
 	}
-	list = grow(t->leaf, &t->leaves_size, t->nleaves + 1, sizeof(*list));
-	t->leaf = list ? list : t->leaf;
 	wanted.leaf.stack = one->stack = places_deepen(p, &t->places, s, 0, one->caller);
 	wanted.leaf.space = sample_space(s);
-	if (!list || one->stack == INDEX_NONE ||
+	if (one->stack == INDEX_NONE || array_reserve(t->leaf, t->leaves_size, t->nleaves + 1) ||
 	    index_add(&t->leaves, leaf_hash(&wanted.leaf), (uint32_t)t->nleaves) != 0)
 		return -ENOMEM;
-	list[t->nleaves++] = wanted.leaf;
+	t->leaf[t->nleaves++] = wanted.leaf;
 	return 0;
 }
 
@@ -232,14 +226,11 @@ static int tally_sample(struct profile *p, const struct pending *one)
 						  one->stack, 0 } };
 	struct tables *t = p->index;
 	uint32_t at = index_find(&t->tallies, one->hash, same_tally, &wanted);
-	struct tally *tallies;
 
 	if (at == INDEX_NONE) {
-		tallies = grow(p->tallies, &t->tallies_size, p->ntallies + 1, sizeof(*tallies));
-		if (!tallies)
+		if (array_reserve(p->tallies, t->tallies_size, p->ntallies + 1) != 0)
 			return -ENOMEM;
-		p->tallies = tallies;
-		tallies[p->ntallies] = wanted.tally;
+		p->tallies[p->ntallies] = wanted.tally;
 		at = (uint32_t)p->ntallies;
 		if (index_add(&t->tallies, one->hash, at) != 0)
 			return -ENOMEM;
@@ -252,14 +243,12 @@ static int tally_sample(struct profile *p, const struct pending *one)
 static int count_event(struct profile *p, uint32_t event)
 {
 	struct tables *t = p->index;
-	uint64_t *list;
 
 	if (event >= p->nevents) {
-		list = grow(p->event_samples, &t->events_size, (size_t)event + 1, sizeof(*list));
-		if (!list)
+		if (array_reserve(p->event_samples, t->events_size, (size_t)event + 1) != 0)
 			return -ENOMEM;
-		p->event_samples = list;
-		memset(&list[p->nevents], 0, (event + 1 - p->nevents) * sizeof(*list));
+		memset(&p->event_samples[p->nevents], 0,
+		       (event + 1 - p->nevents) * sizeof(*p->event_samples));
 		p->nevents = (size_t)event + 1;
 	}
 	p->event_samples[event]++;

@@ -29,7 +29,7 @@
 #ifndef PMCBPF_CLI_PROFILE_PROFILE_H
 #define PMCBPF_CLI_PROFILE_PROFILE_H
 
-#include "index.h"
+#include "lib/base/index.h"
 #include "symbol.h"
 #include "tree.h"
 #include "walk.h"

@@ -3,6 +3,7 @@
 #include <regex.h>
 #include <stdio.h>
 
+#include "lib/base/array.h"
 #include "cli/common/common.h"
 #include "registry.h"
 
@@ -146,13 +147,10 @@ struct log_thread *registry_thread(const struct registry *reg, pid_t tid)
 /* A new entry of `size` zero bytes, which has no id yet.  NULL: no memory. */
 static void *roll_add(struct roll *roll, size_t size)
 {
-	void **each = grow(roll->each, &roll->size, (size_t)roll->n + 1, sizeof(*each));
-	void *one = each ? calloc(1, size) : NULL;
+	void *one = array_reserve(roll->each, roll->size, roll->n + 1) ? NULL : calloc(1, size);
 
-	if (each)
-		roll->each = each;
 	if (one)
-		each[roll->n++] = one;
+		roll->each[roll->n++] = one;
 	return one;
 }
 

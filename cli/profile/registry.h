@@ -14,7 +14,7 @@
 #ifndef PMCBPF_CLI_PROFILE_REGISTRY_H
 #define PMCBPF_CLI_PROFILE_REGISTRY_H
 
-#include "index.h"
+#include "lib/base/index.h"
 #include "space.h"
 #include "walk.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Sorted arrays, copied when a shared one is changed: see space.h. */
-#include "index.h"
+#include "lib/base/array.h"
+#include "lib/base/index.h"
 #include "space.h"
 
 struct space_mapping {
@@ -37,7 +38,6 @@ static void maps_release(struct space_maps *m)
 static struct space_maps *maps_own(struct space *space, size_t more)
 {
 	struct space_maps *old = space->maps, *m = old;
-	void *mappings, *cuts;
 
 	if (!old || old->users > 1) {
 		m = calloc(1, sizeof(*m));
@@ -46,12 +46,8 @@ static struct space_maps *maps_own(struct space *space, size_t more)
 		m->users = 1;
 		m->age = old ? old->age : 0;
 	}
-	mappings = grow(m->mappings, &m->mappings_size, (old ? old->nmappings : 0) + more,
-			sizeof(*m->mappings));
-	m->mappings = mappings ? mappings : m->mappings;
-	cuts = grow(m->cuts, &m->cuts_size, (old ? old->ncuts : 0) + more, sizeof(*m->cuts));
-	m->cuts = cuts ? cuts : m->cuts;
-	if (!mappings || !cuts) {
+	if (array_reserve(m->mappings, m->mappings_size, (old ? old->nmappings : 0) + more) ||
+	    array_reserve(m->cuts, m->cuts_size, (old ? old->ncuts : 0) + more)) {
 		if (m != old)
 			maps_release(m);
 		return NULL;

@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Ranges by address: see spans.h. */
-#include "index.h"
+#include "lib/base/array.h"
+#include "lib/base/index.h"
 #include "spans.h"
 
 int spans_add(struct spans *s, struct span span)
 {
-	struct span *longer;
 
 	if (span.start >= span.end)
 		return 0;
-	longer = grow(s->span, &s->room, s->n + 1, sizeof(span));
-	if (!longer)
+	if (array_reserve(s->span, s->room, s->n + 1) != 0)
 		return -ENOMEM;
-	s->span = longer;
-	longer[s->n++] = span;
+	s->span[s->n++] = span;
 	return 0;
 }
 

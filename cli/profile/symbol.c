@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "object.h"
 
 /* The answer of symbols_frames() for a place. */
@@ -61,7 +62,7 @@ static bool image_is(const void *item, const void *key)
 
 static uint64_t image_hash(const struct image *i)
 {
-	return item_table_hash(item_table_hash(i->kernel, i->path, strlen(i->path)), i->id,
+	return index_hash_bytes(index_hash_bytes(i->kernel, i->path, strlen(i->path)), i->id,
 			       i->idlen);
 }
 
@@ -185,14 +186,11 @@ uint64_t image_address(struct symbols *s, struct image *image, uint64_t offset)
 int symbols_add(struct symbols *s, struct image *image, uint64_t start, const char *name)
 {
 	struct object *o = (struct object *)image;
-	struct entry entry = { .name = arena_string(&s->arena, name), .start = start }, *added;
+	struct entry entry = { .name = arena_string(&s->arena, name), .start = start };
 
-	added = grow(o->added, &o->added_room, o->nadded + 1, sizeof(entry));
-	if (added)
-		o->added = added;
-	if (!added || !entry.name)
+	if (array_reserve(o->added, o->added_room, o->nadded + 1) != 0 || !entry.name)
 		return -ENOMEM;
-	added[o->nadded++] = entry;
+	o->added[o->nadded++] = entry;
 	o->sorted = false;
 	o->generation++;
 	return 0;
@@ -219,7 +217,7 @@ static const struct symbol *symbols_get(struct symbols *s, const struct image *i
 	struct known *k;
 
 	if (raw)
-		hash = item_table_hash(hash, raw, strlen(raw));
+		hash = index_hash_bytes(hash, raw, strlen(raw));
 	k = item_table_find(&s->known, hash, known_is, &key);
 	if (k)
 		return &k->symbol;

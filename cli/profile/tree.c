@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Stacks of addresses as stacks of functions: see tree.h. */
+#include "lib/base/array.h"
 #include "profile.h"
 
 /* The input of lists and trees: the samples of each stack, the functions of each place. */
@@ -195,19 +196,16 @@ static uint32_t growth_branch(struct growth *g, uint32_t parent, const struct sy
 	uint64_t key = symbol ? (uint64_t)parent << 32 | symbol->number : UINT64_MAX;
 	uint32_t hash = index_fold(index_mix(0, key));
 	uint32_t at = index_find(&g->index, hash, branch_is, &wanted);
-	struct branch *list;
 
 	if (at != INDEX_NONE)
 		return at;
-	list = grow(g->branches, &g->size, g->n + 1, sizeof(*list));
-	if (!list)
+	if (array_reserve(g->branches, g->size, g->n + 1) != 0)
 		return INDEX_NONE;
-	g->branches = list;
-	list[g->n] = (struct branch){ .parent = parent, .symbol = symbol };
+	g->branches[g->n] = (struct branch){ .parent = parent, .symbol = symbol };
 	if (index_add(&g->index, hash, (uint32_t)g->n) != 0)
 		return INDEX_NONE;
 	if (g->n)
-		list[parent].nchild++;
+		g->branches[parent].nchild++;
 	return (uint32_t)g->n++;
 }
 

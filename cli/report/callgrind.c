@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "lib/base/array.h"
 #include "frames.h"
 #include "pairs.h"
 
@@ -52,13 +53,9 @@ static uint64_t place_address(const struct callgrind *c, const struct place *pla
 
 static int functions_add(struct callgrind *c, const struct callgrind_function *function)
 {
-	struct callgrind_function *grown =
-		grow(c->functions, &c->function_room, c->nfunctions + 1, sizeof(*grown));
-
-	if (!grown)
+	if (array_reserve(c->functions, c->function_room, c->nfunctions + 1) != 0)
 		return -ENOMEM;
-	c->functions = grown;
-	grown[c->nfunctions++] = *function;
+	c->functions[c->nfunctions++] = *function;
 	return 0;
 }
 
@@ -89,15 +86,12 @@ static int costs_add(struct callgrind *c, const struct callgrind_spot *spot, uin
 {
 	uint32_t *known = pairs_at(&c->spot_of, (uint64_t)spot->function << 32 | spot->callee,
 				   spot->address), number;
-	struct callgrind_spot *spots = grow(c->spots, &c->spot_room, c->nspots + 1, sizeof(*spots));
-	struct cost *costs = grow(c->costs, &c->cost_room, c->ncosts + 1, sizeof(*costs));
 
-	c->spots = spots ? spots : c->spots;
-	c->costs = costs ? costs : c->costs;
-	if (!known || !spots || !costs)
+	if (!known || array_reserve(c->spots, c->spot_room, c->nspots + 1) ||
+	    array_reserve(c->costs, c->cost_room, c->ncosts + 1))
 		return -ENOMEM;
 	if (!*known) {
-		spots[c->nspots] = *spot;
+		c->spots[c->nspots] = *spot;
 		*known = (uint32_t)++c->nspots;
 	}
 	number = *known - 1;
@@ -105,10 +99,10 @@ static int costs_add(struct callgrind *c, const struct callgrind_spot *spot, uin
 	if (!known)
 		return -ENOMEM;
 	if (!*known) {
-		costs[c->ncosts] = (struct cost){ number, event, 0 };
+		c->costs[c->ncosts] = (struct cost){ number, event, 0 };
 		*known = (uint32_t)++c->ncosts;
 	}
-	costs[*known - 1].samples += samples;
+	c->costs[*known - 1].samples += samples;
 	return 0;
 }
 

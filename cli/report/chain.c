@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "lib/base/array.h"
 #include "chain.h"
 
 /* Innermost first, as stacks are. */
@@ -14,12 +15,9 @@ static int chain_add(struct chain *chain, const struct profile *p, const struct 
 	if (!frames)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
-		struct link *links = grow(chain->links, &chain->room, chain->n + 1, sizeof(*links));
-
-		if (!links)
+		if (array_reserve(chain->links, chain->room, chain->n + 1) != 0)
 			return -ENOMEM;
-		chain->links = links;
-		links[chain->n++] = (struct link){ &frames[i], place };
+		chain->links[chain->n++] = (struct link){ &frames[i], place };
 	}
 	return 0;
 }

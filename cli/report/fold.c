@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "fold.h"
 #include "pairs.h"
 
@@ -48,14 +49,11 @@ static int folds_unify_names(struct builder *b, const struct walk *w)
 
 static int folds_add(struct folds *f, uint32_t parent, const struct fold *fold)
 {
-	struct fold *nodes = grow(f->nodes, &f->room, f->n + 1, sizeof(*nodes));
-
-	if (!nodes)
+	if (array_reserve(f->nodes, f->room, f->n + 1) != 0)
 		return -ENOMEM;
-	f->nodes = nodes;
-	nodes[f->n] = *fold;
-	nodes[f->n].parent = parent;
-	nodes[f->n].depth = f->n == FOLD_ROOT ? 0 : nodes[parent].depth + 1;
+	f->nodes[f->n] = *fold;
+	f->nodes[f->n].parent = parent;
+	f->nodes[f->n].depth = f->n == FOLD_ROOT ? 0 : f->nodes[parent].depth + 1;
 	f->n++;
 	return 0;
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/base/array.h"
 #include "cli/common/common.h"
 #include "frames.h"
 #include "gmon.h"
@@ -35,13 +36,11 @@ struct gmon {
 static int gmon_file_get(struct gmon *g, uint32_t event, struct image *image, uint32_t *number)
 {
 	uint32_t *known = pairs_at(&g->file_of, event, image->number);
-	struct gmon_file *files = grow(g->files, &g->file_room, g->nfiles + 1, sizeof(*files));
 
-	g->files = files ? files : g->files;
-	if (!known || !files)
+	if (!known || array_reserve(g->files, g->file_room, g->nfiles + 1))
 		return -ENOMEM;
 	if (!*known) {
-		files[g->nfiles] = (struct gmon_file){
+		g->files[g->nfiles] = (struct gmon_file){
 			.image = image, .event = event, .low = UINT64_MAX,
 		};
 		*known = (uint32_t)++g->nfiles;
@@ -67,17 +66,15 @@ static int gmon_add_hit(struct gmon *g, uint32_t number, uint64_t address, uint6
 	uint64_t last = UINT64_MAX - 2 * GMON_BUCKET;	/* so that an address behind it exists */
 	uint64_t bucket = (address < last ? address : last) / GMON_BUCKET * GMON_BUCKET;
 	uint32_t *known = pairs_at(&g->hit_of, number, bucket);
-	struct gmon_hit *hits = grow(g->hits, &g->hit_room, g->nhits + 1, sizeof(*hits));
 
-	g->hits = hits ? hits : g->hits;
-	if (!known || !hits)
+	if (!known || array_reserve(g->hits, g->hit_room, g->nhits + 1))
 		return -ENOMEM;
 	if (!*known) {
-		hits[g->nhits] = (struct gmon_hit){ .file = number, .address = bucket };
+		g->hits[g->nhits] = (struct gmon_hit){ .file = number, .address = bucket };
 		*known = (uint32_t)++g->nhits;
 		g->files[number].nhits++;
 	}
-	hits[*known - 1].samples += samples;
+	g->hits[*known - 1].samples += samples;
 	g->files[number].samples += samples;
 	gmon_cover(&g->files[number], bucket, 0);
 	return 0;
@@ -86,10 +83,8 @@ static int gmon_add_hit(struct gmon *g, uint32_t number, uint64_t address, uint6
 static int gmon_add_arc(struct gmon *g, const struct gmon_arc *arc)
 {
 	uint32_t *from = pairs_at(&g->from_of, arc->file, arc->from), *known;
-	struct gmon_arc *arcs = grow(g->arcs, &g->arc_room, g->narcs + 1, sizeof(*arcs));
 
-	g->arcs = arcs ? arcs : g->arcs;
-	if (!from || !arcs)
+	if (!from || array_reserve(g->arcs, g->arc_room, g->narcs + 1))
 		return -ENOMEM;
 	if (!*from)
 		*from = ++g->nfroms;
@@ -97,15 +92,15 @@ static int gmon_add_arc(struct gmon *g, const struct gmon_arc *arc)
 	if (!known)
 		return -ENOMEM;
 	if (!*known) {
-		arcs[g->narcs] = *arc;
-		arcs[g->narcs].count = 0;
-		arcs[g->narcs].last = 0;
+		g->arcs[g->narcs] = *arc;
+		g->arcs[g->narcs].count = 0;
+		g->arcs[g->narcs].last = 0;
 		*known = (uint32_t)++g->narcs;
 		g->files[arc->file].narcs++;
 	}
-	if (arcs[*known - 1].last != arc->last)
-		arcs[*known - 1].count += arc->count;
-	arcs[*known - 1].last = arc->last;
+	if (g->arcs[*known - 1].last != arc->last)
+		g->arcs[*known - 1].count += arc->count;
+	g->arcs[*known - 1].last = arc->last;
 	return 0;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* See pairs.h. */
+#include "lib/base/array.h"
 #include "pairs.h"
 
 static bool pair_is(const void *arg, uint32_t position)
@@ -13,18 +14,17 @@ static bool pair_is(const void *arg, uint32_t position)
 uint32_t *pairs_at(struct pairs *pairs, uint64_t a, uint64_t b)
 {
 	uint32_t hash = index_fold(index_mix(index_mix(0, a), b)), at;
-	struct number_pair *list = grow(pairs->list, &pairs->room, pairs->n + 1, sizeof(*list));
 
-	if (!list)
+	if (array_reserve(pairs->list, pairs->room, pairs->n + 1) != 0)
 		return NULL;
-	pairs->list = list;
-	list[pairs->n] = (struct number_pair){ a, b, 0 };	/* the key, or the new entry */
+	/* The key, or the new entry. */
+	pairs->list[pairs->n] = (struct number_pair){ a, b, 0 };
 	at = index_find(&pairs->index, hash, pair_is, pairs);
 	if (at != INDEX_NONE)
-		return &list[at].value;
+		return &pairs->list[at].value;
 	if (index_add(&pairs->index, hash, (uint32_t)pairs->n) != 0)
 		return NULL;
-	return &list[pairs->n++].value;
+	return &pairs->list[pairs->n++].value;
 }
 
 void pairs_free(struct pairs *pairs)

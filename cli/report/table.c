@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/base/json.h"
 #include "frames.h"
 #include "pairs.h"
@@ -123,17 +124,14 @@ static uint32_t table_number(struct json_table *t, const void *what, const void 
 			     size_t *room)
 {
 	uint32_t *known = pairs_at(&t->numbers, (uintptr_t)what, 0);
-	const void **grown;
 
 	if (known && *known)
 		return *known - 1;
-	grown = known ? grow(*array, room, *n + 1, sizeof(**array)) : NULL;
-	if (!grown) {
+	if (!known || array_reserve(*array, *room, *n + 1) != 0) {
 		t->out->failed = true;
 		return 0;
 	}
-	*array = grown;
-	grown[*n] = what;
+	(*array)[*n] = what;
 	*known = (uint32_t)++*n;
 	return *known - 1;
 }

@@ -127,12 +127,9 @@ static bool list_has_text(struct view_list *l, uint64_t key)
 
 static int list_add_pair(struct view_list *l, uint64_t left, uint64_t right, uint64_t samples)
 {
-	struct list_pair *pairs = grow(l->pairs, &l->size, l->npairs + 1, sizeof(*pairs));
-
-	if (!pairs)
+	if (array_reserve(l->pairs, l->size, l->npairs + 1) != 0)
 		return -ENOMEM;
-	l->pairs = pairs;
-	pairs[l->npairs++] = (struct list_pair){ left, right, samples };
+	l->pairs[l->npairs++] = (struct list_pair){ left, right, samples };
 	return 0;
 }
 

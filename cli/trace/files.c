@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/base/array.h"
 #include "lib/base/buf.h"
 #include "files.h"
 #include "maps.h"
@@ -26,16 +27,14 @@
 static struct mapped_file *object_named(struct objects *o, const char *path, uint64_t dev,
 					uint64_t ino)
 {
-	struct mapped_file **more, *object;
+	struct mapped_file *object;
 
 	for (size_t i = o->nobjects; i-- > 0;)
 		if (o->objects[i]->ino == ino && o->objects[i]->dev == dev &&
 		    strcmp(o->objects[i]->path, path) == 0)
 			return o->objects[i];
-	more = realloc(o->objects, (o->nobjects + 1) * sizeof(*more));
-	if (!more)
+	if (array_extend(o->objects, o->nobjects) != 0)
 		return NULL;
-	o->objects = more;
 	object = calloc(1, sizeof(*object));
 	if (!object)
 		return NULL;
@@ -52,16 +51,10 @@ static struct mapped_file *object_named(struct objects *o, const char *path, uin
 
 static int objects_add_map(struct objects *o, const struct object_map *map)
 {
-	struct object_map *more;
-
 	if (o->nmaps == MAPS_MAX)
 		return -E2BIG;
-	if ((o->nmaps & (o->nmaps - 1)) == 0) {
-		more = realloc(o->maps, (o->nmaps ? 2 * o->nmaps : 1) * sizeof(*more));
-		if (!more)
-			return -ENOMEM;
-		o->maps = more;
-	}
+	if (array_reserve(o->maps, o->maps_room, o->nmaps + 1) != 0)
+		return -ENOMEM;
 	o->maps[o->nmaps++] = *map;
 	return 0;
 }

@@ -31,7 +31,7 @@ struct objects {
 	struct memory *memory;	/* the process's or the core's memory; NULL: none */
 	pid_t pid;		/* of a live process, else 0 */
 	struct object_map *maps;	/* sorted */
-	size_t nmaps, nobjects;
+	size_t nmaps, maps_room, nobjects;
 	struct mapped_file **objects;
 	const char *exec;	/* of -N, or NULL */
 	const struct ktr_region *region;

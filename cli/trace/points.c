@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "points.h"
 
 #define POINTS_MAX    (1u << 16)	/* size of the cache; a full one is emptied */
@@ -33,53 +34,55 @@ static void point_free(struct point *point)
 
 static void points_forget(struct points *p)
 {
-	for (size_t i = 0; i < p->size; i++) {
-		if (!p->table[i])
-			continue;
-		point_free(p->table[i]);
-		p->table[i] = NULL;
-	}
-	p->count = 0;
+	while (p->count)
+		point_free(p->list[--p->count]);
+	index_clear(&p->index);
 	p->last = NULL;
 }
 
 void points_close(struct points *p)
 {
 	points_forget(p);
-	free(p->table);
+	index_free(&p->index);
+	free(p->list);
 	free(p->strings);
 	*p = (struct points){ 0 };
 }
 
-static size_t points_slot(const struct point *const *table, size_t size, uint64_t key)
-{
-	size_t i = (size_t)((key * 0x9e3779b97f4a7c15ull) >> 32) & (size - 1);
+struct point_wanted {
+	struct point *const *list;
+	uint64_t key;
+};
 
-	while (table[i] && table[i]->key != key)
-		i = (i + 1) & (size - 1);
-	return i;
+static bool point_is_wanted(const void *arg, uint32_t position)
+{
+	const struct point_wanted *w = arg;
+
+	return w->list[position]->key == w->key;
 }
 
-/* Room for one more, at most half full. */
-static bool points_make_room(struct points *p)
+static uint32_t point_hash(uint64_t key)
 {
-	size_t size = p->size ? 2 * p->size : 256;
-	struct point **table;
+	return index_fold(index_mix(0, key));
+}
 
-	if (p->count >= POINTS_MAX)
-		points_forget(p);
-	if (2 * (p->count + 1) <= p->size)
-		return true;
-	table = calloc(size, sizeof(*table));
-	if (!table)
+static struct point *points_find(const struct points *p, uint64_t key)
+{
+	const struct point_wanted wanted = { p->list, key };
+	uint32_t at = index_find(&p->index, point_hash(key), point_is_wanted, &wanted);
+
+	return at == INDEX_NONE ? NULL : p->list[at];
+}
+
+/* Takes the point over.  False: no memory. */
+static bool points_add(struct points *p, struct point *point)
+{
+	if (array_reserve(p->list, p->room, p->count + 1) ||
+	    index_add(&p->index, point_hash(point->key), (uint32_t)p->count)) {
+		point_free(point);
 		return false;
-	for (size_t i = 0; i < p->size; i++)
-		if (p->table[i])
-			table[points_slot((const struct point *const *)table, size,
-					  p->table[i]->key)] = p->table[i];
-	free(p->table);
-	p->table = table;
-	p->size = size;
+	}
+	p->list[p->count++] = point;
 	return true;
 }
 
@@ -199,26 +202,20 @@ const struct point *points_get(struct points *p, uint64_t desc)
 	bool kernel = rings_kernel(p->rings);
 	uint64_t key = kernel ? desc & 0xffffffffu : desc;
 	struct point *point;
-	size_t i;
 
 	if (p->last && p->last->key == key)
 		return p->last;
-	if (!points_make_room(p)) {
+	point = points_find(p, key);
+	if (point)
+		return p->last = point;
+	if (p->count >= POINTS_MAX)
+		points_forget(p);
+	point = kernel ? points_add_kernel(p, key) : point_find_six(points_add_program(p, key));
+	if (!point || !points_add(p, point)) {
 		p->failed = true;
 		return NULL;
 	}
-	i = points_slot((const struct point *const *)p->table, p->size, key);
-	if (!p->table[i]) {
-		point = kernel ? points_add_kernel(p, key) :
-				 point_find_six(points_add_program(p, key));
-		if (!point) {
-			p->failed = true;
-			return NULL;
-		}
-		p->table[i] = point;
-		p->count++;
-	}
-	return p->last = p->table[i];
+	return p->last = point;
 }
 
 static int points_find_string(struct points *p, uint64_t address, char *to)

@@ -6,6 +6,8 @@
 #ifndef PMCBPF_CLI_TRACE_POINTS_H
 #define PMCBPF_CLI_TRACE_POINTS_H
 
+#include "lib/base/index.h"
+
 #include "format.h"
 #include "objects.h"
 #include "rings.h"
@@ -31,8 +33,9 @@ struct points {
 	const struct saved *saved;	/* a saved file's points and strings, or NULL */
 	struct saver *saver;	/* records all lookups for a file to be saved, or NULL */
 	bool no_cache;		/* of strings */
-	struct point **table;
-	size_t size, count;
+	struct index index;		/* of `list` */
+	struct point **list;
+	size_t count, room;
 	struct point_string *strings;
 	const struct point *last;
 	bool failed;		/* memory ran out */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "scan.h"
 #include "cli/common/common.h"
 
@@ -24,7 +25,7 @@ struct scan {
 	struct memory *mem;
 	const char *name;
 	struct scan_place *places;	/* sorted at the end: by CPU, oldest first */
-	size_t nplaces, first[KTR_REGION_CPUS + 1];
+	size_t nplaces, places_room, first[KTR_REGION_CPUS + 1];
 	struct ktr_format *formats;
 	size_t nformats;
 	struct ktr_region region;	/* the kernel's header, if its page was found; else all 0 */
@@ -84,16 +85,9 @@ bool scan_probe(struct memory *mem)
 
 static int scan_add_place(struct scan *s, uint64_t at, const struct ktr_entry *e)
 {
-	struct scan_place *more;
-
-	if ((s->nplaces & (s->nplaces - 1)) == 0) {
-		size_t size = s->nplaces ? 2 * s->nplaces : 1;
-
-		more = size <= PLACES_MAX ? realloc(s->places, size * sizeof(*more)) : NULL;
-		if (!more)
-			return -ENOMEM;
-		s->places = more;
-	}
+	if (s->nplaces == PLACES_MAX ||
+	    array_reserve(s->places, s->places_room, s->nplaces + 1) != 0)
+		return -ENOMEM;
 	s->places[s->nplaces++] =
 		(struct scan_place){ .at = at,
 				     .time = e->ktr_time,
@@ -106,17 +100,13 @@ static int scan_add_place(struct scan *s, uint64_t at, const struct ktr_entry *e
 
 static int scan_add_format(struct scan *s, const struct ktr_format *f)
 {
-	struct ktr_format *more;
-
 	for (size_t i = 0; i < s->nformats; i++)
 		if (s->formats[i].id == f->id && s->formats[i].generation == f->generation)
 			return 0;
 	if (s->nformats == FORMATS_MAX)
 		return 0;
-	more = realloc(s->formats, (s->nformats + 1) * sizeof(*more));
-	if (!more)
+	if (array_extend(s->formats, s->nformats) != 0)
 		return -ENOMEM;
-	s->formats = more;
 	s->formats[s->nformats++] = *f;
 	return 0;
 }

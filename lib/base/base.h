@@ -13,6 +13,8 @@
  *	number.h	numbers; cpuranges.h lists of CPUs; ktrmask.h trace classes
  *	nearest.h	"did you mean"
  *	buf.h, json.h	text that is appended to, and JSON in it; utf8.h which bytes are text
+ * collections
+ *	array.h		growing arrays; index.h their elements by hash
  * processes
  *	message.h	messages with descriptors
  *	helper.h	a daemon's helper processes, for one thread
@@ -25,11 +27,13 @@
 #ifndef PMCBPF_BASE_H
 #define PMCBPF_BASE_H
 
+#include "array.h"
 #include "buf.h"
 #include "confine.h"
 #include "cpuranges.h"
 #include "export.h"
 #include "helper.h"
+#include "index.h"
 #include "json.h"
 #include "ktrmask.h"
 #include "lockfile.h"

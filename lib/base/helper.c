@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "array.h"
 #include "helper_impl.h"
 
 #define IDLE	   2u			/* idle helpers that are kept */
@@ -434,16 +435,9 @@ void helper_dispose(struct helpers *h, const int *fds, unsigned int nfds)
 	for (unsigned int i = 0; i < nfds; i++) {
 		if (fds[i] < 0)
 			continue;
-		if (h->waiting_n == h->waiting_room) {
-			unsigned int room = h->waiting_room ? h->waiting_room * 2 : 64;
-			int *more = realloc(h->waiting, room * sizeof(*more));
-
-			/* Leaking a descriptor is better than hanging in its close(2). */
-			if (!more)
-				return;
-			h->waiting = more;
-			h->waiting_room = room;
-		}
+		/* Leaking a descriptor is better than hanging in its close(2). */
+		if (array_reserve(h->waiting, h->waiting_room, h->waiting_n + 1) != 0)
+			return;
 		h->waiting[h->waiting_n++] = fds[i];
 	}
 }

@@ -8,7 +8,7 @@
  *	suggest.c	rejects names of probes and tracepoints, which are not PMCs
  *	alias.c		FreeBSD's machine-independent names: spellings on this machine
  *	evspec.c	the grammar: class prefix or PMU, event, terms, qualifiers
- *	resolve.c	tries the classes in order; each has a function of its own
+ *	resolve.c	tries the classes in order: class.c's table, a file class_NAME.c for each
  *	pmu_event.c	hardware classes: names and qualifiers to configuration words
  *	pmu.c, pfm.c	the two sources of names: the kernel's sysfs, and libpfm4
  *	intern.c	gives a hardware event's name the number that struct pmc_info needs
@@ -24,6 +24,7 @@
 #define PMCBPF_EVENT_H
 
 #include "alias.h"
+#include "class.h"
 #include "evspec.h"
 #include "intern.h"
 #include "machine.h"

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <string.h>
 
-#include <sys/pmc.h>
-
+#include "class.h"
 #include "machine.h"
 
 const struct wire_classinfo *machine_class(const struct machine *m, uint32_t class)
@@ -15,7 +14,7 @@ const struct wire_classinfo *machine_class(const struct machine *m, uint32_t cla
 
 bool machine_class_is_hardware(const struct wire_classinfo *class)
 {
-	return class->class != PMC_CLASS_SOFT && class->class != PMC_CLASS_TSC && class->pmu[0];
+	return class_of(class->class)->hardware && class->pmu[0];
 }
 
 void machine_evspec(const struct machine *m, struct evspec_machine *out)

@@ -6,17 +6,10 @@
 #include <sys/pmc.h>
 
 #include "alias.h"
-#include "pfm.h"
-#include "pmu.h"
+#include "class.h"
 #include "suggest.h"
 
-static int suggest_kernel(void *arg, const char *name, const char *text)
-{
-	nearest_offer(arg, name);
-	return 0;
-}
-
-static int suggest_pfm(void *arg, const struct pfm_event *event)
+static int suggest_offer(void *arg, const struct event *event)
 {
 	nearest_offer(arg, event->name);
 	return 0;
@@ -32,36 +25,28 @@ static void suggest_aliases(const struct machine *m, struct nearest *near)
 		nearest_offer(near, name);
 }
 
-static void suggest_hardware(const struct machine *m, const char *root, int class,
-			     struct nearest *near)
+/* Offers the events of one class, or of all of one kind in which bare names are looked up. */
+static void suggest_classes(const struct machine *m, const char *root, int class, bool hardware,
+			    struct nearest *near)
 {
-	bool any = false;
-
 	for (unsigned int i = 0; i < m->cpu.nclass; i++) {
 		const struct wire_classinfo *info = &m->cpu.classes[i];
+		const struct event_class *ops = class_of(info->class);
 
-		if (!machine_class_is_hardware(info) ||
-		    (class >= 0 && info->class != (uint32_t)class))
-			continue;
-		any = true;
-		pmu_each(root, info->pmu, suggest_kernel, near);
+		if (ops->hardware == hardware &&
+		    (class < 0 ? ops->bare : info->class == (uint32_t)class))
+			ops->each(m, root, info, suggest_offer, near);
 	}
-	if (any)
-		pfm_each(suggest_pfm, near);
 }
 
 const char *suggest_event(const struct machine *m, const char *root, const char *name, int class,
 			  struct nearest *near)
 {
 	nearest_begin(near, name);
-	if (class < 0 || class == PMC_CLASS_SOFT)
-		for (unsigned int i = 0; i < m->soft.n; i++)
-			nearest_offer(near, m->soft.event[i].name);
-	if (class < 0 || class == PMC_CLASS_TSC)
-		nearest_offer(near, "TSC");
+	suggest_classes(m, root, class, false, near);
 	if (class < 0)
 		suggest_aliases(m, near);
-	suggest_hardware(m, root, class, near);
+	suggest_classes(m, root, class, true, near);
 	return nearest_hint(near, "");
 }
 

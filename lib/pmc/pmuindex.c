@@ -40,7 +40,7 @@ static int machine_check(const char *cpuid, struct reason *why)
 	return 0;
 }
 
-static int index_find(const char *cpuid, const char *event, int *idx, struct reason *why)
+static int pmuindex_find(const char *cpuid, const char *event, int *idx, struct reason *why)
 {
 	struct wire_allocate_req req = { .caps = 0 };
 	int err;
@@ -65,7 +65,7 @@ PMC_API_PUBLIC int pmc_pmu_idx_get_by_event(const char *cpuid, const char *event
 {
 	int idx = -1;
 
-	return call_leave(index_find(cpuid, event, &idx, call_enter())) ? -1 : idx;
+	return call_leave(pmuindex_find(cpuid, event, &idx, call_enter())) ? -1 : idx;
 }
 
 PMC_API_PUBLIC const char *pmc_pmu_event_get_by_idx(const char *cpuid, int idx)

@@ -98,14 +98,19 @@ static void events_publish(struct lib *l, struct machine_events *events,
 		*events = fresh;
 }
 
+/* Takes the lists over, one for each class. */
 static void machine_publish(struct lib *l, const struct wire_cpuinfo *cpu,
-			    const struct machine_events *soft, const struct machine_events *msr)
+			    const struct machine_events *fresh)
 {
 	unsigned int i;
 
 	l->described = l->connections;
-	events_publish(l, &l->machine.soft, *soft);
-	events_publish(l, &l->machine.msr, *msr);
+	for (i = 0; i < cpu->nclass; i++) {
+		const struct event_class *class = class_of(cpu->classes[i].class);
+
+		if (class->listed)
+			events_publish(l, class->listed(&l->machine), fresh[i]);
+	}
 	if (l->known && memcmp(&l->machine.cpu, cpu, sizeof(*cpu)) == 0)
 		return;
 	l->machine.cpu = *cpu;
@@ -123,24 +128,23 @@ static void machine_publish(struct lib *l, const struct wire_cpuinfo *cpu,
 
 static int lib_describe(struct lib *l, struct reason *why)
 {
-	struct wire_cpuinfo cpu;
-	struct machine_events soft = { .n = 0 }, msr = { .n = 0 };
+	struct wire_cpuinfo cpu = { .nclass = 0 };
+	struct machine_events fresh[WIRE_CLASS_MAX] = { { .n = 0 } };
+	unsigned int i;
 	int err = client_open(l, why);
 
 	if (err || (l->known && l->described == l->connections))
 		return err;
 	err = cpuinfo_request(l, &cpu, why);
+	for (i = 0; !err && i < cpu.nclass; i++)
+		if (class_of(cpu.classes[i].class)->listed)
+			err = events_request(l, cpu.classes[i].class, &fresh[i], why);
 	if (!err)
-		err = events_request(l, PMC_CLASS_SOFT, &soft, why);
-	for (unsigned int i = 0; !err && i < cpu.nclass; i++)
-		if (cpu.classes[i].class == PMC_CLASS_MSR)
-			err = events_request(l, PMC_CLASS_MSR, &msr, why);
-	if (err) {
-		free(soft.event);
-		return err;
-	}
-	machine_publish(l, &cpu, &soft, &msr);
-	return 0;
+		machine_publish(l, &cpu, fresh);
+	else
+		for (i = 0; i < WIRE_CLASS_MAX; i++)
+			free(fresh[i].event);
+	return err;
 }
 
 PMC_API_PUBLIC int pmc_init(void)
@@ -261,7 +265,7 @@ static void row_convert(const struct wire_pmcinfo *from, struct pmc_info *to)
 	 * The number of a hardware event is private to the process that allocated it: intern the
 	 * name here.
 	 */
-	if (from->class != PMC_CLASS_SOFT && from->class != PMC_CLASS_TSC) {
+	if (class_of(from->class)->interned) {
 		char name[WIRE_NAME_MAX];
 
 		memcpy(name, from->event_name, sizeof(name));

@@ -14,6 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "lib/base/array.h"
 #include "page.h"
 
 struct process {
@@ -34,15 +35,8 @@ struct processes {
 
 static int processes_push(struct processes *ps, pid_t pid, pid_t parent)
 {
-	if (ps->n == ps->room) {
-		size_t room = ps->room ? ps->room * 2 : 256;
-		struct process *more = realloc(ps->at, room * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		ps->at = more;
-		ps->room = room;
-	}
+	if (array_reserve(ps->at, ps->room, ps->n + 1) != 0)
+		return -ENOMEM;
 	ps->at[ps->n++] = (struct process){ .pid = pid, .parent = parent };
 	return 0;
 }
@@ -202,15 +196,8 @@ struct added {
 
 static int added_push(struct added *a, pid_t pid)
 {
-	if (a->n == a->room) {
-		size_t room = a->room ? a->room * 2 : 64;
-		pid_t *more = realloc(a->pid, room * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		a->pid = more;
-		a->room = room;
-	}
+	if (array_reserve(a->pid, a->room, a->n + 1) != 0)
+		return -ENOMEM;
 	a->pid[a->n++] = pid;
 	return 0;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "account.h"
 #include "loader/policy/policy.h"
 #include "set.h"
@@ -241,15 +242,8 @@ static int targets_list(struct targets *ts, const struct count *c, uint32_t **li
 
 		if (got < 0)
 			return got;
-		if (*n + (size_t)got > room) {
-			uint32_t *more;
-
-			room = 2 * (room + (size_t)got);
-			more = realloc(*list, room * sizeof(**list));
-			if (!more)
-				return -ENOMEM;
-			*list = more;
-		}
+		if (array_reserve(*list, room, *n + (size_t)got) != 0)
+			return -ENOMEM;
 		for (int i = 0; i < got; i++)
 			if (!(t[i].state & ABI_STATE_EXIT) &&
 			    set_has(ts->sets[ABI_STATE_SET(t[i].state) % ABI_MAX_SETS], c))

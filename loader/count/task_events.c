@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/base/array.h"
 #include "count_period.h"
 #include "page.h"
 #include "task_events.h"
@@ -52,13 +53,11 @@ static int task_event_add(struct count *c, struct task_events *l,
 			  const struct perf_event_spec *spec, pid_t tgid, pid_t tid, int cpu,
 			  struct reason *why)
 {
-	struct task_event *more = realloc(l->list, (l->n + 1) * sizeof(*more));
 	const bool watches = l == &c->watches;
 	int fd, err;
 
-	if (!more)
+	if (array_extend(l->list, l->n) != 0)
 		return -ENOMEM;
-	l->list = more;
 	err = task_event_pay(c, why);
 	if (err)
 		return err;
@@ -78,7 +77,7 @@ static int task_event_add(struct count *c, struct task_events *l,
 		close(fd);
 		return err;
 	}
-	more[l->n++] = (struct task_event){
+	l->list[l->n++] = (struct task_event){
 		.fd = fd, .tid = tid, .tgid = tgid, .cpu = cpu, .timed = spec->timed,
 	};
 	return 0;

@@ -334,6 +334,7 @@ static bool pmu_classify(const char *name, struct perf_pmu *pmu)
 
 		if (known_pmus[i].class && !strncmp(name, known, strlen(known))) {
 			pmu->class = known_pmus[i].class;
+			pmu->architectural = true;
 			snprintf(pmu->prefix, sizeof(pmu->prefix), "%s", known_pmus[i].prefix);
 			return true;
 		}
@@ -363,8 +364,8 @@ static bool pmu_on_cpu(const char *name, unsigned int cpu)
 #define PROBE_EVENTS 3
 
 /*
- * Events that every PMU of a class has.  On ARM their numbers are architectural, and its PMUs
- * accept generic events by type only since Linux 6.2.
+ * Events that every PMU of a class has.  ARM's PMUs accept generic events by type only since
+ * Linux 6.2.
  */
 static struct perf_event_spec probe_event(const struct perf_pmu *pmu, unsigned int i)
 {
@@ -373,7 +374,7 @@ static struct perf_event_spec probe_event(const struct perf_pmu *pmu, unsigned i
 	};
 	static const uint64_t arm[PROBE_EVENTS] = { 0x11, 0x08, 0x08 };
 
-	if (pmu->class == PMC_CLASS_ARMV8 || pmu->class == PMC_CLASS_ARMV7)
+	if (pmu->architectural)
 		return (struct perf_event_spec){ .type = pmu->type, .config = arm[i] };
 	return (struct perf_event_spec){ .type = PERF_TYPE_HARDWARE,
 					 .config = (uint64_t)pmu->type << 32 | generic[i] };

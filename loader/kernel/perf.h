@@ -15,6 +15,7 @@ struct perf_pmu {
 	char prefix[16];	/* row names: IAP, K8, ARMV8 */
 	uint32_t type;		/* perf_event_attr.type */
 	uint32_t class;		/* enum pmc_class */
+	bool architectural;	/* its events have ARM's numbers */
 	uint32_t width;		/* bits of a counter, from the PMU's mapped page, or 64 */
 	uint32_t rows;		/* counters found free on every CPU */
 	bool everywhere;	/* not limited to one kind of the machine's CPUs */

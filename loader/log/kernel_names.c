@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/array.h"
+#include "lib/base/index.h"
 #include "loader/base/base.h"
 #include "ksyms.h"
 #include "kernel_names.h"
@@ -49,7 +51,8 @@ struct name_search {
 	size_t npending, room;
 	size_t tried;			/* the first ones, which table number `reads` lacks */
 	unsigned int reads;
-	uint64_t *logged;			/* a hash, 0: free */
+	struct index index;		/* of `logged` */
+	uint64_t *logged;
 	size_t nlogged, logged_room;
 	uint8_t *records;
 	size_t len, records_room;
@@ -169,54 +172,42 @@ void kernel_names_serve(struct kernel_names *n)
 
 /* --- sets ------------------------------------------------------------------------------------- */
 
-static uint64_t hash_mix(uint64_t v)
+struct logged_wanted {
+	const uint64_t *logged;
+	uint64_t key;
+};
+
+static bool logged_is_wanted(const void *arg, uint32_t position)
 {
-	return v * 0x9e3779b97f4a7c15ull;
+	const struct logged_wanted *w = arg;
+
+	return w->logged[position] == w->key;
 }
 
-static bool logged_grow(struct name_search *l)
+static uint32_t logged_hash(uint64_t key)
 {
-	size_t room = l->logged_room ? l->logged_room * 2 : 1024;
-	uint64_t *logged = calloc(room, sizeof(*logged));
-
-	if (!logged) {
-		names_complain(l->names, -ENOMEM);
-		return false;
-	}
-	for (size_t i = 0; i < l->logged_room; i++) {
-		size_t at = hash_mix(l->logged[i]) >> 32 & (room - 1);
-
-		while (logged[at])
-			at = (at + 1) & (room - 1);
-		logged[at] = l->logged[i];
-	}
-	free(l->logged);
-	l->logged = logged;
-	l->logged_room = room;
-	return true;
+	return index_fold(index_mix(0, key));
 }
 
-static size_t logged_at(const struct name_search *l, uint64_t key)
+static bool logged_has(const struct name_search *l, uint64_t key)
 {
-	size_t at = hash_mix(key) >> 32 & (l->logged_room - 1);
+	const struct logged_wanted wanted = { l->logged, key };
 
-	while (l->logged[at] && l->logged[at] != key)
-		at = (at + 1) & (l->logged_room - 1);
-	return at;
+	return index_find(&l->index, logged_hash(key), logged_is_wanted, &wanted) != INDEX_NONE;
 }
 
 /* False: it is in the set already, or there is no room. */
 static bool logged_add(struct name_search *l, uint64_t key)
 {
-	size_t at;
 
-	if (l->nlogged * 2 >= l->logged_room && (l->nlogged >= LOGGED_MAX || !logged_grow(l)))
+	if (l->nlogged >= LOGGED_MAX || logged_has(l, key))
 		return false;
-	at = logged_at(l, key);
-	if (l->logged[at])
+	if (array_reserve(l->logged, l->logged_room, l->nlogged + 1) ||
+	    index_add(&l->index, logged_hash(key), (uint32_t)l->nlogged)) {
+		names_complain(l->names, -ENOMEM);
 		return false;
-	l->logged[at] = key;
-	l->nlogged++;
+	}
+	l->logged[l->nlogged++] = key;
 	return true;
 }
 
@@ -226,28 +217,20 @@ static uint64_t logged_key(const struct ksym *sym)
 	uint64_t key = sym->start;
 
 	for (const char *p = sym->name; *p; p++)
-		key = hash_mix(key ^ (uint8_t)*p);
+		key = index_mix(key, (uint8_t)*p);
 	return key | 1;
 }
 
 static void pending_add(struct name_search *l, uint64_t address)
 {
-	if (l->npending == l->room) {
-		size_t room = l->room ? l->room * 2 : 1024;
-		uint64_t *more;
-
-		if (room > PENDING_MAX)
-			return;
-		more = realloc(l->pending, room * sizeof(*more));
-		if (!more) {
-			names_complain(l->names, -ENOMEM);
-			return;
-		}
-		l->pending = more;
-		l->room = room;
+	if (l->npending == PENDING_MAX)
+		return;
+	if (array_reserve(l->pending, l->room, l->npending + 1) != 0) {
+		names_complain(l->names, -ENOMEM);
+		return;
 	}
 	l->pending[l->npending++] = address;
-	l->seen[hash_mix(address) >> (64 - SEEN_BITS)] = address;
+	l->seen[index_mix(0, address) >> (64 - SEEN_BITS)] = address;
 }
 
 /* --- names in a log -------------------------------------------------------------------------- */
@@ -275,6 +258,7 @@ void name_search_free(struct name_search *l)
 		table_forget(n);
 	pthread_mutex_unlock(&n->lock);
 	free(l->pending);
+	index_free(&l->index);
 	free(l->logged);
 	free(l->records);
 	free(l);
@@ -298,7 +282,7 @@ static void pending_scan(struct name_search *l, const uint8_t *pcs, size_t n)
 		if (!(pc & KERNEL) || pc == PMCLOG_PC_KERNEL)
 			break;
 		pc -= i > 0;
-		if (l->seen[hash_mix(pc) >> (64 - SEEN_BITS)] != pc)
+		if (l->seen[index_mix(0, pc) >> (64 - SEEN_BITS)] != pc)
 			pending_add(l, pc);
 	}
 }
@@ -337,16 +321,9 @@ static void record_put(struct name_search *l, const struct ksym *sym)
 	size_t prefix = logfmt_prefix(l->clock->format);
 	uint8_t *record;
 
-	if (l->records_room - l->len < LOGREC_MAX) {
-		size_t room = (l->records_room + LOGREC_MAX) * 2;
-		uint8_t *more = realloc(l->records, room);
-
-		if (!more) {
-			names_complain(l->names, -ENOMEM);
-			return;
-		}
-		l->records = more;
-		l->records_room = room;
+	if (array_reserve(l->records, l->records_room, l->len + LOGREC_MAX) != 0) {
+		names_complain(l->names, -ENOMEM);
+		return;
 	}
 	mi->pl_pid = -1;
 	mi->pl_start = sym->start;
@@ -360,7 +337,7 @@ static void record_put(struct name_search *l, const struct ksym *sym)
 
 static bool pending_given_up(const struct name_search *l, uint64_t address)
 {
-	return l->logged_room && l->logged[logged_at(l, address)];
+	return logged_has(l, address);
 }
 
 /*

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "ksyms.h"
 #include "lib/base/number.h"
 
@@ -41,15 +42,8 @@ static int ksym_add(struct ksyms *k, uint64_t start, const char *module, const c
 {
 	size_t len = strlen(module) + strlen(name) + 1;
 
-	if (k->n == k->room) {
-		size_t room = k->room ? k->room * 2 : 65536;
-		struct ksym_entry *more = realloc(k->entry, room * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		k->entry = more;
-		k->room = room;
-	}
+	if (array_reserve(k->entry, k->room, k->n + 1) != 0)
+		return -ENOMEM;
 	if (k->names_room - k->len < len) {
 		size_t room = (k->len + len) * 2 + BLOCK;
 		char *more = room <= BLOCK_MAX ? realloc(k->names, room) : NULL;

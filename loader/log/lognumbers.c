@@ -4,70 +4,67 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/base.h"
 #include "loader/kernel/kernel.h"
 #include "lognumbers.h"
 
-#define KEPT_MIN 1024u			/* powers of two */
-#define KEPT_MAX (1u << 17)
+#define KEPT_MAX (1u << 16)
 
 struct number {
-	pid_t here, there;		/* the daemon's and the owner's; 0: a free slot */
+	pid_t here, there;		/* the daemon's and the owner's */
 };
 
 struct lognumbers {
 	struct log_numbers api;
 	struct engine *e;
 	struct cred viewer;
-	struct number *kept;		/* a hash table of numbers that have been looked up */
-	unsigned int n, room;
+	struct index index;		/* of `kept` */
+	struct number *kept;		/* numbers that have been looked up */
+	size_t n, room;
 };
 
-/* The number's slot, or the free one where it belongs; NULL: there is no table. */
-static struct number *number_slot(const struct lognumbers *n, pid_t here)
-{
-	unsigned int at = (unsigned int)here * 2654435769u & (n->room - 1);
+struct number_wanted {
+	const struct number *kept;
+	pid_t here;
+};
 
-	if (!n->room)
-		return NULL;
-	while (n->kept[at].here && n->kept[at].here != here)
-		at = (at + 1) & (n->room - 1);
-	return &n->kept[at];
+static bool number_is_wanted(const void *arg, uint32_t position)
+{
+	const struct number_wanted *w = arg;
+
+	return w->kept[position].here == w->here;
+}
+
+static uint32_t number_hash(pid_t here)
+{
+	return index_fold(index_mix(0, (uint32_t)here));
+}
+
+static struct number *number_find(const struct lognumbers *n, pid_t here)
+{
+	const struct number_wanted wanted = { n->kept, here };
+	uint32_t at = index_find(&n->index, number_hash(here), number_is_wanted, &wanted);
+
+	return at == INDEX_NONE ? NULL : &n->kept[at];
 }
 
 /* Numbers are dropped if there are too many, or no memory: they are looked up again. */
-static void numbers_grow(struct lognumbers *n)
-{
-	struct lognumbers bigger = { .room = n->room ? n->room * 2 : KEPT_MIN };
-
-	if (n->n < n->room / 2)
-		return;
-	if (bigger.room > KEPT_MAX) {
-		memset(n->kept, 0, n->room * sizeof(*n->kept));
-		n->n = 0;
-		return;
-	}
-	bigger.kept = calloc(bigger.room, sizeof(*bigger.kept));
-	if (!bigger.kept)
-		return;
-	for (unsigned int i = 0; i < n->room; i++)
-		if (n->kept[i].here)
-			*number_slot(&bigger, n->kept[i].here) = n->kept[i];
-	free(n->kept);
-	n->kept = bigger.kept;
-	n->room = bigger.room;
-}
-
 static void number_keep(struct lognumbers *n, pid_t here, pid_t there)
 {
-	struct number *slot;
+	struct number *known = number_find(n, here);
 
-	numbers_grow(n);
-	slot = number_slot(n, here);
-	/* One slot stays free, so that a search ends. */
-	if (!slot || (!slot->here && n->n + 1 >= n->room))
+	if (known) {
+		known->there = there;
 		return;
-	n->n += !slot->here;
-	*slot = (struct number){ here, there };
+	}
+	if (n->n >= KEPT_MAX) {
+		index_clear(&n->index);
+		n->n = 0;
+	}
+	if (array_reserve(n->kept, n->room, n->n + 1) != 0)
+		return;
+	if (!index_add(&n->index, number_hash(here), (uint32_t)n->n))
+		n->kept[n->n++] = (struct number){ here, there };
 }
 
 /* The number noted at the birth; 0: there is no note. */
@@ -100,8 +97,8 @@ static pid_t number_of(struct lognumbers *n, pid_t here, uint64_t ns, bool born)
 	/* The idle task, the kernel's mappings, and processes outside of the daemon's namespace. */
 	if (here <= 0)
 		return here;
-	known = born ? NULL : number_slot(n, here);
-	if (known && known->here)
+	known = born ? NULL : number_find(n, here);
+	if (known)
 		return known->there;
 	there = number_noted(n, here, ns);
 	there = there ?: number_ask(n, here);
@@ -153,6 +150,7 @@ static void numbers_end(struct log_numbers *api)
 	struct lognumbers *n = (struct lognumbers *)api;
 
 	programs_numbers(n->e->programs, false, &(struct reason){ "" });
+	index_free(&n->index);
 	free(n->kept);
 	free(n);
 }

@@ -282,7 +282,7 @@ static int take_recorder(struct request *rq, struct allocation *p, struct pmc *p
 		log |= ABI_LOG_EXIT;
 	if (!p->spec.sampling && !log)
 		return 0;
-	err = recorder_new(rq->d->samples, pmc, &pmc->recorder, &rq->r->why);
+	err = recorder_new(rq->d->samples, pmc, p->spec.rate, &pmc->recorder, &rq->r->why);
 	if (!err && p->spec.sampling) {
 		p->spec.program = recorder_program(pmc->recorder);
 		p->spec.tag = recorder_tag(pmc->recorder);

@@ -69,8 +69,8 @@ static int permit_proven(struct request *rq, const struct access *a, enum abi_pr
 	case ABI_PROOF_UNKNOWN:
 		break;
 	}
-	return deny(why, -EPERM, "pmcbpfd cannot tell /proc/PID/mem from other files on this "
-		    "kernel, or may not run BPF programs; attaching to process %d needs "
+	return deny(why, -EPERM, "pmcbpfd cannot distinguish /proc/PID/mem from other files on "
+		    "this kernel, or may not run BPF programs; attaching to process %d needs "
 		    "CAP_PERFMON", a->named);
 }
 

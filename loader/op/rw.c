@@ -8,14 +8,6 @@
 #include "logbook.h"
 #include "request.h"
 
-/* Writing the TSC succeeds and does nothing. */
-static int value_write(struct request *rq, struct pmc *p, uint64_t value)
-{
-	if (PMC_ID_TO_CLASS(p->id) == PMC_CLASS_TSC)
-		return 0;
-	return count_write(p->count, value, &rq->r->why);
-}
-
 static int value_check_idle(struct request *rq, const struct pmc *p)
 {
 	if (p->state == PMC_STATE_RUNNING)
@@ -48,7 +40,7 @@ int op_pmcrw(struct request *rq)
 	if (!err && a->flags & PMC_F_OLDVALUE)
 		err = count_read(p->count, &old, &rq->r->why);
 	if (!err && a->flags & PMC_F_NEWVALUE)
-		err = value_write(rq, p, a->value);
+		err = count_write(p->count, a->value, &rq->r->why);
 	if (err)
 		return err;
 	if (a->flags & PMC_F_OLDVALUE)
@@ -110,7 +102,7 @@ int op_pmcsetcount(struct request *rq)
 	DEBUG(&rq->d->debug, PMC, WRITE, "pid %d PMC 0x%08x is set to %llu", p->owner->cred.pid,
 	      p->id, (unsigned long long)a->count);
 	if (!pmc_is_sampling(p))
-		return value_write(rq, p, a->count);
+		return count_write(p->count, a->count, &rq->r->why);
 	if (p->reload == a->count)
 		return 0;
 	err = request_judge_period(rq, p, a->count);

@@ -34,6 +34,7 @@ struct recorder {
 	bool paused;			/* the kernel has paused it, and that is logged */
 	bool profiles;			/* feeds the kernel profile now */
 	uint32_t id;
+	uint32_t rate;			/* ticks a second; 0: no clock */
 	uint64_t rest[2];		/* ns short of a whole tick, of SWITCH and EXIT */
 	struct abi_samples accounted;	/* the part of sampler_counts() accounted for */
 };
@@ -164,12 +165,10 @@ static void sample_put(struct sample_log *t, const struct recorder *tr, const st
  */
 static uint64_t value_ticks(const struct recorder *tr, uint64_t *rest, uint64_t value)
 {
-	const struct soft_event *soft = soft_by_code(tr->pmc->event);
-	__uint128_t ticks;
+	__uint128_t ticks = (__uint128_t)value * tr->rate + *rest;
 
-	if (PMC_ID_TO_CLASS(tr->pmc->id) != PMC_CLASS_SOFT || !soft || !soft->rate)
+	if (!tr->rate)
 		return value;
-	ticks = (__uint128_t)value * soft->rate + *rest;
 	*rest = (uint64_t)(ticks % 1000000000u);
 	return (uint64_t)(ticks / 1000000000u);
 }
@@ -469,7 +468,8 @@ static void unmaps_unwatch(struct recorder *tr)
 		programs_unmap_all(tr->t->engine->programs, --tr->t->nsystem);
 }
 
-int recorder_new(struct sample_log *t, struct pmc *p, struct recorder **out, struct reason *why)
+int recorder_new(struct sample_log *t, struct pmc *p, uint32_t rate, struct recorder **out,
+		 struct reason *why)
 {
 	bool profiles = p->flags & PMC_F_KGMON;	/* only addresses are recorded */
 	struct recorder *tr = NULL;
@@ -486,6 +486,7 @@ int recorder_new(struct sample_log *t, struct pmc *p, struct recorder **out, str
 	}
 	tr->t = t;
 	tr->pmc = p;
+	tr->rate = rate;
 	tr->id = ABI_LOG_ID(++t->generation * MAX_RECORDERS + (uint32_t)slot);
 	tr->samples = pmc_is_sampling(p);
 	if (tr->samples) {

@@ -59,9 +59,11 @@ uint64_t sample_log_chains_cut(const struct sample_log *t);
 
 /*
  * Creates the source of a PMC's records, which go to its owner's log while it runs.  The events of
- * a sampling PMC run the program as well.
+ * a sampling PMC run the program as well.  `rate`: ticks a second of a clock whose count is in
+ * nanoseconds, or 0.
  */
-int recorder_new(struct sample_log *t, struct pmc *p, struct recorder **out, struct reason *why);
+int recorder_new(struct sample_log *t, struct pmc *p, uint32_t rate, struct recorder **out,
+		 struct reason *why);
 void recorder_free(struct recorder *tr);
 /* The PMC starts, and has stopped.  -EBUSY: the kernel profile does not accept its samples. */
 int recorder_start(struct recorder *tr, struct reason *why);

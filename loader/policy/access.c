@@ -340,7 +340,7 @@ int access_debug(const struct access *a, struct reason *why)
 	if (q.attach == ESRCH || q.look == ESRCH)
 		return deny(why, -ESRCH, "process %d is exiting", a->named);
 	if (q.attach != EPERM && q.attach != EACCES)
-		return deny(why, -EPERM, "the kernel cannot tell whether you may attach to "
+		return deny(why, -EPERM, "the kernel cannot decide whether you may attach to "
 			    "process %d: %s", a->named, strerror(q.attach));
 	if (q.look && a->target->permitted & q.lacked)
 		return deny(why, -EPERM, "process %d has capabilities %#llx (CapPrm) as you, but "

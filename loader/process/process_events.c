@@ -16,6 +16,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "lib/base/array.h"
 #include "loader/kernel/kernel.h"
 #include "execs.h"
 #include "loader/base/base.h"
@@ -146,16 +147,9 @@ static uint32_t text_store(struct process_events *p, const char *text, size_t ma
 	size_t len = strnlen(text, max < PROC_TEXT - 1 ? max : PROC_TEXT - 1);
 	uint32_t at = (uint32_t)p->texts_len;
 
-	if (p->texts_room - p->texts_len < len + 1) {
-		size_t room = p->texts_room > TEXTS_MAX / 2 ? p->texts_room * 2 : TEXTS_MAX;
-		char *more = realloc(p->texts, room);
-
-		if (!more) {
-			p->failed = true;
-			return 0;
-		}
-		p->texts = more;
-		p->texts_room = room;
+	if (array_reserve(p->texts, p->texts_room, p->texts_len + len + 1) != 0) {
+		p->failed = true;
+		return 0;
 	}
 	memcpy(p->texts + at, text, len);
 	p->texts[at + len] = '\0';
@@ -168,16 +162,9 @@ static struct stored *event_store(struct process_events *p, enum proc_what what,
 {
 	struct stored *s;
 
-	if (p->n == p->room) {
-		size_t room = p->room ? p->room * 2 : 1024;
-		struct stored *more = realloc(p->events, room * sizeof(*more));
-
-		if (!more) {
-			p->failed = true;
-			return NULL;
-		}
-		p->events = more;
-		p->room = room;
+	if (array_reserve(p->events, p->room, p->n + 1) != 0) {
+		p->failed = true;
+		return NULL;
 	}
 	s = &p->events[p->n++];
 	*s = (struct stored){

@@ -475,6 +475,9 @@ only_marks() {
 	grep -qE 'fork parent=[0-9]+ child=[0-9]+$' "$TRACE.nobody"
 	refute grep -q 'a secret' "$TRACE.nobody"
 	refute grep -qE 'ffff[0-9a-f]{12}' "$TRACE.nobody"
+	# in a container nothing of them, not even as root there
+	gives_like 1 "*: Operation not permitted: the kernel's trace rings are not for processes in a container; read them on the host" \
+		unshare --user --map-root-user ktrread read
 	# the same entries, by number
 	diff <(cut -d' ' -f1-6 "$TRACE.nobody") <(grep -v ' console ' "$TRACE" | cut -d' ' -f1-6)
 }

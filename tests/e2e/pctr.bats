@@ -70,7 +70,25 @@ shows() {
 
 is_zero() { value "$1" && [ "$count" -eq 0 ]; }
 
-# PCTR-01, PCTR-04, PCTR-08, PCTR-10, PCTR-16: readings; a setting is shown as it was requested.
+@test "pctrd in the background serves when its command returns; its failure is the command's exit status" {
+	start_daemon
+	pctrd -d "$DIR" --no-node -o pctr.soft=1 2>words 3>&-
+	# The first one, whose children are its own.
+	PCTRD_PID=$(pgrep -o -x -f "pctrd -d $DIR --no-node -o pctr.soft=1")
+	pctr
+	grep -q "^pctrd: serving $DIR/" words
+	[ "$(ps -o sid= "$PCTRD_PID" | tr -d ' ')" = "$PCTRD_PID" ]
+	[ "$(readlink "/proc/$PCTRD_PID/cwd")" = / ]
+	for fd in 0 1 2; do
+		[ "$(readlink "/proc/$PCTRD_PID/fd/$fd")" = /dev/null ]
+	done
+	gives_like 1 "pctrd: already running: process $PCTRD_PID holds $DIR/pctr.sock.lock; *" pctrd -d "$DIR" --no-node
+	kill "$PCTRD_PID"
+	wait_for process_gone "$PCTRD_PID"
+	PCTRD_PID=
+	refute test -e "$PCTR_DEVICE"
+}
+
 @test "counters are read and set" {
 	soft
 	run -0 pctr

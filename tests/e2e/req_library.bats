@@ -163,6 +163,48 @@ program() {
 	[ "$output" = "100: 0 1 1 1 1" ]
 }
 
+# The conditions of pmc_get_msr(3) in their order; a register that counts takes hardware.
+@test "REQ-170: pmc_get_msr() refuses what no register counts, with the reason, and leaves the number alone" {
+	program <<-'C'
+		#include <errno.h>
+		#include <stdio.h>
+		#include <pmc.h>
+
+		static int get(pmc_id_t id)
+		{
+			uint32_t msr = 77;
+
+			return pmc_get_msr(id, &msr) == 0 || printf("%d %d %s\n", errno, (int)msr, pmc_errstr()) < 0;
+		}
+
+		static int made(enum pmc_mode mode, uint32_t flags, int cpu, pmc_id_t *id)
+		{
+			return pmc_allocate("PAGE_FAULT.ALL", mode, flags, cpu, id, 0) || get(*id);
+		}
+
+		int main(void)
+		{
+			pmc_id_t id = 0xfff30f00;
+
+			return pmc_init() || get(id) || made(PMC_MODE_SC, 0, 0, &id) ||
+			       made(PMC_MODE_TC, PMC_F_DESCENDANTS, PMC_CPU_ANY, &id) ||
+			       made(PMC_MODE_TC, 0, PMC_CPU_ANY, &id) || get(id + 100) || pmc_attach(id, 0) || get(id) ||
+			       pmc_start(id) || get(id) || pmc_get_msr(id, NULL) == 0 || puts(pmc_errstr()) < 0;
+		}
+	C
+	run -0 ./prog
+	diff - <(sed 's/0x[0-9a-f]*/ID/' <<<"$output") <<-'END'
+	3 77 this process owns no PMC; allocate one first
+	22 77 only a process-scope PMC without PMC_F_DESCENDANTS is read from a register
+	22 77 only a process-scope PMC without PMC_F_DESCENDANTS is read from a register
+	22 77 this PMC is not attached to its owner alone; start it, or attach it to process 0
+	22 77 this process owns no PMC with the handle ID
+	38 77 counters of class SOFT have no register that programs read; use pmc_read()
+	38 77 this PMC is not read from a register; use pmc_read()
+	msr is a null pointer
+	END
+}
+
 @test "REQ-188: the library returns the daemon's version" {
 	program <<-'C'
 		#include <stdio.h>

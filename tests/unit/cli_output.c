@@ -80,7 +80,7 @@ static void place(const char *name, enum output_kind kind, const char *at)
 
 static void shell(const char *command)
 {
-	assert_int_equal(scratch_run(command), 0);
+	assert_int_equal(scratch_run("%s", command), 0);
 }
 
 static void refused(const char *name, int err, const char *why)

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# tests/unit/: every NAME.c is a cmocka program, every NAME.sh a script that prints TAP.  What a program
-# is linked with is named by the folder under test: UNIT_OBJS_NAME, and UNIT_LIBS_NAME if need be.
+# tests/unit/: every NAME.c is a cmocka program, every NAME.sh a script that prints TAP; cli/ has
+# bats files of the tools over a library of known counts (cli/fakepmc.c).  What a program is linked with is named by the
+# folder under test: UNIT_OBJS_NAME, and UNIT_LIBS_NAME if need be.
 UNIT_SRCS := $(wildcard tests/unit/*.c)
 UNIT_BINS := $(UNIT_SRCS:tests/unit/%.c=$(O)/tests/unit/%)
 UNIT_SCRIPTS := $(wildcard tests/unit/*.sh)
+UNIT_BATS    := $(wildcard tests/unit/cli/*.bats)
 INC_tests += -I. -Ilib/include -Itests/unit/util
 
 # The library under test, and a server that stands in for the daemon.
@@ -30,4 +32,4 @@ LINT_C += $(UNIT_SRCS) $(wildcard tests/unit/util/*.c)
 LINT_SH += $(UNIT_SCRIPTS) tests/unit/run tests/unit/util/tap.bash
 .PHONY: check-unit
 check-unit: $(UNIT_BINS) $(LIBPMC) $(LIBKTR) $(LIBPCTR) $(KTR_PROGS)  ## unit tests: no root, no daemon, no hardware counters
-	$(Q)O='$(O)' CC='$(CC)' tests/unit/run $(UNIT_BINS) $(UNIT_SCRIPTS)
+	$(Q)O='$(O)' CC='$(CC)' tests/unit/run $(UNIT_BATS) $(UNIT_SCRIPTS) $(UNIT_BINS)

@@ -375,6 +375,10 @@ static void test_versions(void **state)
 	expect_errno(pmc_init(), ENXIO);
 	assert_contains(pmc_errstr(), "0x7777");
 	f->cputype = PMC_CPU_GENERIC;
+	f->ncpu = 65537;
+	expect_errno(pmc_init(), EPROTO);
+	assert_contains(pmc_errstr(), "a machine with 65537 CPUs and 2 classes");
+	f->ncpu = FAKE_NCPU;
 	assert_int_equal(pmc_init(), 0);
 }
 

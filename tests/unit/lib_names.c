@@ -1,9 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* pmc_name_of_*, layouts that FreeBSD programs rely on, and the functions before pmc_init(). */
+/*
+ * pmc_name_of_*, layouts that FreeBSD programs rely on, the functions before pmc_init(), and lists
+ * of events.
+ */
 #include <errno.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
+#include "fake_daemon.h"
+#include "lib/event/pmu.h"
 #include "lib/pmc/pmc.h"
 #include "unit.h"
 
@@ -150,12 +158,76 @@ static void test_event_lists_before_init(void **state)
 	expect_errno(pmc_event_names_of_class(PMC_CLASS_TSC, NULL, &n), EFAULT);
 }
 
+/* What a function prints for the events that contain `name`. */
+static void prints(void (*print)(const char *), const char *name, const char *wanted)
+{
+	char got[1024] = "";
+	FILE *file = tmpfile();
+	int out = dup(STDOUT_FILENO);
+
+	assert_non_null(file);
+	fflush(stdout);
+	dup2(fileno(file), STDOUT_FILENO);
+	print(name);
+	fflush(stdout);
+	dup2(out, STDOUT_FILENO);
+	close(out);
+	assert_in_range(pread(fileno(file), got, sizeof(got) - 1, 0), 0, sizeof(got) - 1);
+	fclose(file);
+	assert_string_equal(got, wanted);
+}
+
+/* A class with a PMU of this machine: its events are the kernel's files, each with its terms. */
+static void test_hardware_events(void **state)
+{
+	struct fake *f = *state;
+	char pmu[32], name[64], terms[128], text[512], path[256];
+	const char **names;
+	bool listed = false;
+	FILE *file;
+	glob_t g;
+	int n;
+
+	if (glob(PMU_ROOT "/msr/events/tsc", 0, NULL, &g) &&
+	    glob(PMU_ROOT "/*/events/*[a-z0-9]", 0, NULL, &g))
+		skip();
+	assert_int_equal(sscanf(g.gl_pathv[0], PMU_ROOT "/%31[^/]/events/%63s", pmu, name), 2);
+	globfree(&g);
+	snprintf(path, sizeof(path), PMU_ROOT "/%s/events/%s", pmu, name);
+	file = fopen(path, "re");
+	assert_non_null(file);
+	assert_int_equal(fscanf(file, "%127[^\n]", terms), 1);
+	fclose(file);
+	f->pmu = pmu;
+	assert_int_equal(pmc_init(), 0);
+	assert_int_equal(pmc_pmu_enabled(), 1);
+	assert_int_equal(pmc_event_names_of_class(PMC_CLASS_PERF, &names, &n), 0);
+	for (int i = 0; i < n; i++)
+		listed |= !strcmp(names[i], name);
+	assert_true(listed);
+	free(names);
+	snprintf(text, sizeof(text), "\t%s\n", name);
+	prints(pmc_pmu_print_counters, name, text);
+	snprintf(text, sizeof(text), "%s:\t%s\n", name, terms);
+	prints(pmc_pmu_print_counter_desc, name, text);
+	snprintf(text, sizeof(text), "%s:\n%s\n", name, terms);
+	prints(pmc_pmu_print_counter_desc_long, name, text);
+	snprintf(text, sizeof(text), "name: %s\n\tdesc: %s\n\tevent: %s\n\tpmu: %s\n", name, terms,
+		 terms, pmu);
+	prints(pmc_pmu_print_counter_full, name, text);
+	prints(pmc_pmu_print_counter_full, "no such event", "");
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test(f)
+	/* The last one leaves no room for names of events. */
 	const struct CMUnitTest tests[] = {
 		T(test_names), T(test_capabilities), T(test_events), T(test_layout),
-		T(test_before_init), T(test_event_lists_before_init), T(test_events_full),
+		T(test_before_init), T(test_event_lists_before_init),
+		cmocka_unit_test_setup_teardown(test_hardware_events, fake_setup_unconnected,
+						fake_teardown),
+		T(test_events_full),
 	};
 
 	return cmocka_run_group_tests_name("lib_names", tests, NULL, NULL);

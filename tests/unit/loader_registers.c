@@ -259,7 +259,46 @@ static void test_privilege(void **state)
 	assert_contains(reason(), "registers=\"none\" (test.conf:1)");
 }
 
+/* In processes only kernel functions of the module read registers. */
+static void test_process_scope(void **state)
+{
+	load_module();
+	assert_int_equal(try(&root, "MSR-COUNTER", PMC_MODE_TC), -EOPNOTSUPP);
+	assert_contains(reason(), "MSR-COUNTER is counted for CPUs only: ");
+	fake.kfunc = true;
+	rediscover();
+	assert_int_equal(try(&root, "MSR-COUNTER", PMC_MODE_TC), 0);
+	release_only(&root);
+}
+
 #ifdef __x86_64__
+/* The number of a register of energy is the module's, also where perf counts the event. */
+static void test_no_reader(void **state)
+{
+	const struct cpu intel = { .id = "GenuineIntel-6-3F-2", .aperf = true };
+	struct perf_event_spec spec;
+	struct msrs m = { .kfunc = true };
+	struct reason why;
+
+	write_list("0x606 0x1fffff 0 intel admin - s\n0x611 0xffffffff 0 intel any ENERGY.PKG s\n");
+	fake.perf_registers = 1u << FAKE_ENERGY_PKG;
+	for (int module = 0; module < 2; module++) {
+		fake_module.refuse_open = module ? 0 : -ENOENT;
+		fake_module_set(0x611, 0, true);
+		assert_int_equal(msr_load(&m, path, &intel, &why), 0);
+		msr_discover(&m, &intel, &harness.debug);
+		assert_int_equal(msr_find(&m, 0x611), (int)m.n - 1);
+		assert_int_equal(msr_provider(&m, &m.row[m.n - 1], true, false, &spec, &why), 0);
+		assert_int_equal(spec.type, 11);
+		assert_int_equal(msr_provider(&m, &m.row[m.n - 1], true, true, &spec, &why),
+				 -EOPNOTSUPP);
+		assert_contains(why.text, module ?
+				"MSR-ENERGY.PKG: this CPU lacks the register 0x611" :
+				"no reader for MSR-ENERGY.PKG: fake: no module");
+		msr_free(&m);
+	}
+}
+
 /* Energy counts in 2^-32 J with either reader; the register itself does not. */
 static void test_energy(void **state)
 {
@@ -389,9 +428,9 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 	const struct CMUnitTest tests[] = {
 		TEST(test_perf_rows), TEST(test_refused_module), TEST(test_named), TEST(test_raw),
-		TEST(test_privilege), TEST(test_select),
+		TEST(test_privilege), TEST(test_process_scope), TEST(test_select),
 #ifdef __x86_64__
-		TEST(test_energy), TEST(test_energy_of_memory),
+		TEST(test_no_reader),	TEST(test_energy), TEST(test_energy_of_memory),
 #endif
 	};
 	int failed, fd = mkstemp(path);

@@ -127,7 +127,7 @@ static void test_attach_proof(void **state)
 		{ ABI_PROOF_OTHER, -EPERM, "is another process's /proc/PID/mem" },
 		{ ABI_PROOF_STALE, -EBUSY, "has just executed another program; try again" },
 		{ ABI_PROOF_GONE, -EPERM, "its main thread has exited" },
-		{ ABI_PROOF_UNKNOWN, -EPERM, "cannot tell /proc/PID/mem from other files" },
+		{ ABI_PROOF_UNKNOWN, -EPERM, "cannot distinguish /proc/PID/mem from other files" },
 		{ ABI_PROOF_MAPS, -EPERM, "nothing has proven" },
 		{ ABI_PROOF_MEM, 0, "" },
 	};

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "lib/base/array.h"
 #include "cli/profile/object.h"
 
 static double now(void)
@@ -58,7 +59,7 @@ int main(int argc, char *argv[])
 {
 	bool timed = argc == 3 && strcmp(argv[1], "-t") == 0;
 	struct symbols *s = symbols_new(&(struct symbols_config){ 0 });
-	uint64_t *list = NULL, *longer, address;
+	uint64_t *list = NULL, address;
 	struct image *image;
 	double t[3];
 	size_t n = 0, room = 0;
@@ -68,10 +69,8 @@ int main(int argc, char *argv[])
 		return fprintf(stderr, "usage: resolve [-t] FILE <ADDRESSES\n") ? 64 : 0;
 	image = s ? symbols_image(s, argv[argc - 1], NULL, 0, 0) : NULL;
 	while (image && scanf("%" SCNx64, &address) == 1 &&
-	       (longer = grow(list, &room, n + 1, sizeof(*list)))) {
-		list = longer;
+	       array_reserve(list, room, n + 1) == 0)
 		list[n++] = address;
-	}
 	if (!image || !n)
 		return fprintf(stderr, "resolve: no addresses\n") ? 1 : 0;
 	t[0] = now();

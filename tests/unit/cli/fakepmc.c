@@ -110,6 +110,13 @@ API int pmc_width(pmc_id_t pmcid, uint32_t *width)
 	return 0;
 }
 
+API int pmc_capabilities(pmc_id_t pmcid, uint32_t *caps)
+{
+	*caps = PMC_ID_TO_CLASS(pmcid) == PMC_CLASS_TSC ? PMC_CAP_READ :
+		PMC_CAP_READ | PMC_CAP_WRITE;
+	return 0;
+}
+
 #define CALL_OF_PROCESS(name, word) \
 	API int pmc_##name(pmc_id_t pmcid, pid_t pid) \
 	{ \

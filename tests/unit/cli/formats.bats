@@ -232,14 +232,17 @@ frame() { grep -m1 "data-samples=\"$2\" data-name=\"$1\"" dom; }
 
 # browse URL: the document as the browser has it in the end
 browse() {
-	timeout 300 chromium --headless --no-sandbox --disable-gpu --disable-breakpad --no-first-run \
+	local browser=chromium-headless-shell
+
+	command -v $browser >/dev/null || browser=chromium
+	timeout 300 $browser --headless --no-sandbox --disable-gpu --disable-breakpad --no-first-run \
 		--disable-background-networking --disable-extensions --window-size=820,600 \
 		--user-data-dir="$PWD/browser" --virtual-time-budget=5000 --dump-dom "file://$PWD/$1" \
 		>dom 2>errors 3>&- </dev/null || { cat errors; false; }
 }
 
 @test "flamegraph: a browser zooms, and finds matches of a search" {
-	needs chromium extra
+	command -v chromium >/dev/null || needs chromium-headless-shell test
 	report --flamegraph out.svg
 	browse 'out.svg#search=MAIN|^(sched|hot)&zoom=8'
 	# Frame 8 is work's: as wide as the window, and so are its callers; other processes are hidden.
@@ -256,7 +259,7 @@ browse() {
 }
 
 @test "flamegraph: keys search, move between frames, zoom and invert it" {
-	needs chromium extra
+	command -v chromium >/dev/null || needs chromium-headless-shell test
 	report --flamegraph out.svg
 	{ echo '<!DOCTYPE html>'; sed 1d out.svg; cat "$TOOLS/flamekeys.html"; } >page.html
 	browse page.html

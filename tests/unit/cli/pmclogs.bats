@@ -65,6 +65,25 @@ all='10.0.0 10.0.0 10.0.0 11.1.1 20.1.1 20.1.1 20.2.1 30.2.0 30.2.0'
 	cmp log piped
 }
 
+@test "filter: what has come is written before it waits for more; a log is not written to a terminal" {
+	local slow
+	python3 "$MKLOG" >log
+	pmc filter -j log wanted
+	[ -s wanted ]
+	mkfifo slow
+	pmc filter -j - - <slow >got 3>&- & pid=$!
+	exec {slow}>slow
+	cat log >&"$slow"
+	wait_for cmp -s wanted got
+	exec {slow}>&-
+	wait $pid
+	cmp wanted got
+	run python3 -c 'import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))' \
+		"$BUILD/bin/pmc" filter log -
+	status_is 64
+	[[ $output == *"a log is not for a terminal; name a file, or use -j"* ]]
+}
+
 @test "filter: lists of numbers and events drop, -x keeps; lists of names keep, -x drops" {
 	left '20.1.1 20.1.1 20.2.1 30.2.0 30.2.0' -p 10,11
 	left '10.0.0 10.0.0 10.0.0 11.1.1' -x -p 10,11

@@ -210,6 +210,9 @@ wrong() {
 		[[ $stderr == "pmcstat: ERROR: event parsing failed (record 1, offset 0x0): "* || $words == *perf* ]]
 	done
 	wrong 71 'Cannot open "." for reading: Is a directory.' -R .
+	# HOST:PORT is waited on: a port without a number, and a host that is not this one.
+	gives_like 71 '*Cannot open "127.0.0.1:no.port" for reading: *' pmcstat -R 127.0.0.1:no.port
+	gives_like 71 '*Cannot open "192.0.2.1:0" for reading: Cannot assign requested address.' pmcstat -R 192.0.2.1:0
 	gives_like 65 '*perf.data*perf report*' pmcstat -R perf.data
 	head -c 5000 "$(LOG)" >part
 	run -65 --separate-stderr pmcstat report -q --perf-data perf.data -m lines part

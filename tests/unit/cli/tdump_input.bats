@@ -43,6 +43,62 @@ load tdump
 	says "tdump: ERROR: \"zeros\": no trace entries of the kernel: no image of a machine, or its rings were off"
 }
 
+# gdbstub MEMORY [WORD]...: a machine behind gdb's protocol; its port is PORT, its notes are in ./asked.
+gdbstub() {
+	: >asked
+	python3 "$BATS_TEST_DIRNAME/gdbstub.py" "$@" >asked 2>stub.errors 3>&- &
+	STUB=$!
+	wait_for test -s asked
+	read -r PORT <asked
+}
+
+# KTR-63: memory with a hole, through each variant of the protocol; only reading commands are sent.
+@test "the kernel's entries in a machine behind gdb's protocol" {
+	local words i
+	{
+		page_formats
+		for ((i = 0; i < 100; i++)); do
+			echo entry $((i % 2)) $((1000 + i)) 1 1 "$i" "$i"
+		done
+	} | ktrfile image entries=64 ncpu=2 image=8192
+	tdump -M image >wanted
+	[ "$(wc -l <wanted)" -ge 100 ]
+	for words in '' acks packed 'acks packed'; do
+		gdbstub image $words
+		tdump -R "127.0.0.1:$PORT" | cmp - wanted
+		wait $STUB
+		[ ! -s stub.errors ]
+		diff - <(sed '1d; s/^m .*/m/' asked) <<-END
+		qSupported 1
+		QStartNoAckMode 1
+		Qqemu.PhyMemMode:1 1
+		qRcmd 1
+		m
+		D 1
+		END
+	done
+}
+
+@test "stubs that are not QEMU's, or are cut off" {
+	head -c 65536 /dev/zero >memory
+	while IFS='|' read -r code word text; do
+		gdbstub memory $word
+		refused "$code" "127.0.0.1:$PORT: $text" -R "127.0.0.1:$PORT"
+		wait $STUB
+	done <<-'LIST'
+	69|virtual|this stub gives no physical memory; QEMU's does
+	69|nowhere|the stub does not tell where memory is
+	74|silent|Function not implemented
+	65|holes|truncated: memory at 0x100000000 is not there
+	74|odd|Bad message
+	74|letters|Bad message
+	74|long|Bad message
+	74|ends|Connection reset by peer
+	69||no trace entries of the kernel
+	LIST
+	refused 68 '127.0.0.1:nosuchport: ' -R 127.0.0.1:nosuchport
+}
+
 @test "rings of an earlier start of the daemon are not mixed in" {
 	printf '%s\n' 'format 1 1 0 x old' 'entry 0 10 1 1' 'entry 0 20 1 1' | ktrfile old generation=7 image=0
 	printf '%s\n' 'format 1 1 0 x new' 'entry 0 30 1 1' | ktrfile new generation=8 mono0=25 image=0

@@ -33,7 +33,8 @@ void sample_log_listen(struct sample_log *t, bool on) {}
 void sample_log_stats(const struct sample_log *t, struct wire_driverstats *stats) {}
 uint64_t sample_log_chains_cut(const struct sample_log *t) { return 3; }
 
-int recorder_new(struct sample_log *t, struct pmc *p, struct recorder **out, struct reason *why)
+int recorder_new(struct sample_log *t, struct pmc *p, uint32_t rate, struct recorder **out,
+		 struct reason *why)
 {
 	*out = calloc(1, sizeof(**out));
 	if (!*out)

@@ -60,7 +60,7 @@ static void on_version(struct fake *f, const void *req, struct answer *a)
 static void on_cpuinfo(struct fake *f, const void *req, struct answer *a)
 {
 	struct wire_cpuinfo info = {
-		.cputype = f->cputype, .ncpu = FAKE_NCPU, .npmc = FAKE_NPMC, .nclass = 2,
+		.cputype = f->cputype, .ncpu = f->ncpu, .npmc = FAKE_NPMC, .nclass = 2,
 		.classes = {
 			{ .class = PMC_CLASS_SOFT, .caps = 0x67, .width = 64, .num = 2 },
 			{ .class = PMC_CLASS_TSC, .caps = PMC_CAP_READ, .width = 64, .num = 1,
@@ -68,6 +68,11 @@ static void on_cpuinfo(struct fake *f, const void *req, struct answer *a)
 		},
 	};
 
+	if (f->pmu) {
+		info.classes[2] = (struct wire_classinfo){ .class = PMC_CLASS_PERF };
+		snprintf(info.classes[2].pmu, sizeof(info.classes[0].pmu), "%s", f->pmu);
+		info.nclass = 3;
+	}
 	put(a, &info, sizeof(info));
 }
 
@@ -470,6 +475,7 @@ void fake_start(struct fake *f)
 	f->version = PMC_VERSION;
 	f->gates = 2;
 	f->cputype = PMC_CPU_GENERIC;
+	f->ncpu = FAKE_NCPU;
 	f->wire_version = WIRE_VERSION;
 	f->alive = shared(&f->alive_fd, sizeof(*f->alive));
 	f->page = shared(&f->page_fd, sizeof(*f->page));

@@ -45,7 +45,8 @@ struct fake {
 	uint16_t fault_op;
 	int error;
 	const char *reason;
-	uint32_t version, cputype, start_fds, wire_version;
+	uint32_t version, cputype, ncpu, start_fds, wire_version;
+	const char *pmu;		/* of class PERF, which is there if it is not NULL */
 	int start_fd;			/* what START hands out, `start_fds` times */
 	uint64_t value;			/* what RW answers */
 	uint32_t gates;			/* the number of gates that GATES claims; it sends two */

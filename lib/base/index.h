@@ -7,8 +7,8 @@
  * inlined into each search.  To add an element: index_find() first, then append it to the array,
  * then index_add() its position.  Single elements are never removed.
  */
-#ifndef PMCBPF_CLI_PROFILE_INDEX_H
-#define PMCBPF_CLI_PROFILE_INDEX_H
+#ifndef PMCBPF_LIB_BASE_INDEX_H
+#define PMCBPF_LIB_BASE_INDEX_H
 
 #include <errno.h>
 #include <stdbool.h>
@@ -55,6 +55,21 @@ static inline uint64_t index_hash(uint64_t seed, const uint64_t *words, size_t n
 static inline uint32_t index_fold(uint64_t hash)
 {
 	return (uint32_t)(hash ^ hash >> 29);
+}
+
+static inline uint64_t index_hash_bytes(uint64_t seed, const void *data, size_t len)
+{
+	const unsigned char *p = data;
+	uint64_t word, hash = index_mix(seed, len);
+
+	for (; len >= sizeof(word); p += sizeof(word), len -= sizeof(word)) {
+		memcpy(&word, p, sizeof(word));
+		hash = index_mix(hash, word);
+	}
+	word = 0;
+	if (len)
+		memcpy(&word, p, len);
+	return index_mix(hash, word);
 }
 
 /* The slot of an equal element, or the free slot where it belongs: one is always free. */
@@ -146,22 +161,6 @@ static inline void index_free(struct index *x)
 {
 	free(x->slots);
 	*x = (struct index){ 0 };
-}
-
-/* Grows an array of *size elements to at least `need`.  NULL: no memory, and it is unchanged. */
-static inline void *grow(void *array, size_t *size, size_t need, size_t element)
-{
-	size_t more = *size ? *size : 16;
-	void *bigger;
-
-	if (need <= *size && array)
-		return array;
-	while (more < need)
-		more *= 2;
-	bigger = reallocarray(array, more, element);
-	if (bigger)
-		*size = more;
-	return bigger;
 }
 
 #endif

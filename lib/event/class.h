@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Classes of events, on the library's side: SOFT, TSC, MSR and the hardware classes (one table
+ * serves them all).  All differences between classes are entries of these tables; a new class has a
+ * file class_NAME.c and a line in class.c.
+ */
+#ifndef PMCBPF_EVENT_CLASS_H
+#define PMCBPF_EVENT_CLASS_H
+
+#include <sys/pmc.h>
+
+#include "machine.h"
+
+/* An event of a list.  Strings are valid during the call. */
+struct event {
+	const char *name;
+	const char *desc;	/* NULL: its class has no descriptions */
+	const char *more;	/* the unit mask's description, or NULL */
+	const char *terms;	/* the kernel's words for it, or NULL */
+	bool again;		/* from a second source, which may repeat names of the first */
+};
+typedef int event_fn(void *arg, const struct event *event);
+
+struct event_class {
+	bool bare;		/* its events are found without the prefix of the class */
+	bool hardware;		/* its rows are counters of a PMU */
+	bool interned;		/* the numbers of its events are private to the process */
+	bool described;		/* its events have descriptions */
+
+	/* Fills in event, caps, config and event_name.  -ENOENT: the class has no such event. */
+	int (*resolve)(const struct machine *m, const char *root,
+		       const struct wire_classinfo *info, const struct evspec *spec,
+		       struct wire_allocate_req *req, struct reason *why);
+	/*
+	 * Calls fn for each event until it returns not 0, which is returned.  info is NULL if the
+	 * machine has no such class.
+	 */
+	int (*each)(const struct machine *m, const char *root, const struct wire_classinfo *info,
+		    event_fn *fn, void *arg);
+	/* The list of events that the daemon has sent.  NULL: it sends none. */
+	struct machine_events *(*listed)(struct machine *m);
+	/* About a thousand samples a second.  0: not known; NULL: no event samples. */
+	uint64_t (*period)(const char *name);
+};
+
+extern const struct event_class class_soft, class_tsc, class_msr, class_hardware;
+
+const struct event_class *class_of(uint32_t class);
+
+#endif
