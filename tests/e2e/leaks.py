@@ -62,7 +62,10 @@ def processes(ranges):
         elif words[0] == "exec":
             pid, address = words[2:4]
         for start, end, what in ranges.get(pid, []) if address else []:
-            if start <= int(address, 16) < end:
+            # A mapping begins where a mapping begins.  Some thousand processes have mappings that
+            # overlap those of their next program by chance.
+            last = start + 1 if words[0] == "map-in" else end
+            if start <= int(address, 16) < last:
                 found.append(f"{line.strip()}: process {pid} says {what}")
 
 
