@@ -102,8 +102,8 @@ out_of_range() {
 
 @test "REQ-111, REQ-112, REQ-117: unprivileged_proc_debug=0 forbids other processes, not one's own" {
 	start_daemon -o security.bsd.unprivileged_proc_debug=0
-	run_as_nobody bash -c 'sleep 60 3>&- & pid=$!; wireclient hello alloc 3 15 0x20004 any 0 \
-		attach $pid attach 0 start; kill $pid' >"$BATS_TEST_TMPDIR/out"
+	run_as_nobody bash -c 'read -r pid < <(exec sh -c "echo \$\$; kill -STOP \$\$" 3>&-); wireclient hello alloc 3 15 0x20004 any 0 \
+		attach $pid attach 0 start; kill -KILL $pid' >"$BATS_TEST_TMPDIR/out"
 	grep -q '^attach EPERM -- .*unprivileged_proc_debug' "$BATS_TEST_TMPDIR/out"
 	grep -q '^attach 0$' "$BATS_TEST_TMPDIR/out"
 	grep -q '^start 0' "$BATS_TEST_TMPDIR/out"

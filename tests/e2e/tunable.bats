@@ -104,8 +104,9 @@ assert t["kern.hwpmc.debugflags"]["writable"] is True' <<<"$output"
 
 @test "REQ-111 REQ-112 REQ-117: unprivileged_proc_debug=0 forbids other processes at once, not one's own" {
 	measure() {
-		run_as_nobody bash -c 'sleep 60 3>&- & pid=$!; wireclient hello alloc 3 15 0x20004 any 0 \
-			attach $pid attach 0 start; kill $pid'
+		# The target prints its pid after its exec, which an attach would be refused for.
+		run_as_nobody bash -c 'read -r pid < <(exec sh -c "echo \$\$; kill -STOP \$\$" 3>&-); wireclient hello alloc 3 15 0x20004 any 0 \
+			attach $pid attach 0 start; kill -KILL $pid'
 	}
 	run measure
 	[ "$(grep -c '^attach 0$' <<<"$output")" -eq 2 ]
