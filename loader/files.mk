@@ -30,7 +30,7 @@ install-loader: $(PMCBPFD)
 	@# The administrator's own list stays.
 	$(Q)[ -e $(DESTDIR)$(SYSCONFDIR)/pmcbpf/msr.list ] || \
 		install -m 644 packaging/msr.list $(DESTDIR)$(SYSCONFDIR)/pmcbpf/msr.list
-	$(Q)sed -e 's|@SBINDIR@|$(SBINDIR)|' packaging/systemd/pmcbpfd.service \
+	$(Q)sed -e 's|@SBINDIR@|$(SBINDIR)|g' packaging/systemd/pmcbpfd.service \
 		>$(DESTDIR)$(PREFIX)/lib/systemd/system/pmcbpfd.service
 	$(Q)install -m 644 packaging/systemd/pmcbpfd.socket \
 		$(DESTDIR)$(PREFIX)/lib/systemd/system/pmcbpfd.socket
