@@ -104,12 +104,21 @@ static __always_inline u64 source_read(struct abi_cpu *c, u32 cpu, u32 source)
 	return now > (u64)-4096 ? source_lost(c, source) : now;
 }
 
-/* Credits one member of the open slice; members may share a source, which is read once. */
-static __always_inline u64 member_close(struct abi_cpu *c, u32 cpu, const struct abi_member *m,
-					struct abi_counts *k, u64 fresh)
+/*
+ * What is done for each member is a function of its own, neither inlined nor static: the verifier
+ * checks such a function once in a program, and not again on every path to every member.
+ *
+ * Credits one member of the open slice; members may share a source, which is read once.
+ */
+__noinline u64 member_close(struct abi_cpu *c, u32 cpu, const struct abi_member *m,
+			    struct abi_counts *k, u64 fresh)
 {
-	u32 source = m->source & 63, pos = m->pos;
+	u32 source, pos;
 
+	if (!c || !m)
+		return fresh;
+	source = m->source & 63;
+	pos = m->pos;
 	if (!(fresh >> source & 1))
 		c->now[source] = source_read(c, cpu, source);
 	if (k && pos < ABI_COUNTS)
@@ -126,13 +135,41 @@ static __always_inline u64 slice_ended(const struct abi_cpu *c)
 	return c->lost ? ~0ull : 0;
 }
 
+/* The same for a member of a set with several owners, whose counts are looked up first. */
+__noinline u64 member_close_mixed(struct abi_cpu *c, u32 cpu, const struct abi_member *m, u64 fresh)
+{
+	struct abi_counts *k;
+
+	if (!c || !m)
+		return fresh;
+	k = owner_counts(m->owner, cpu);
+	fresh = member_close(c, cpu, m, k, fresh);
+	if (k)
+		k->open = slice_ended(c);
+	return fresh;
+}
+
+__noinline u64 slice_close_mixed(struct abi_cpu *c, u32 cpu, u32 set)
+{
+	struct abi_set *s = bpf_map_lookup_elem(&sets, &set);
+	u64 members, fresh = 0;
+
+	if (!c || !s)
+		return 0;
+	members = c->members;
+	for (u32 i = 0; i < ABI_MAX_MEMBERS && members; i++, members >>= 1)
+		if (members & 1)
+			fresh = member_close_mixed(c, cpu, &s->member[i], fresh);
+	return fresh;
+}
+
 /*
  * Credits the open slice.  Returns the sources read, with their values in `now`.  Nearly always one
  * owner has all PMCs of a set; its counts are then looked up once.
  */
 static __always_inline u64 slice_close(struct abi_cpu *c, u32 cpu)
 {
-	u32 set = open_of(cpu)->set & ~ABI_OPEN_LOGGED, owner;
+	u32 set = open_of(cpu)->set & ~ABI_OPEN_LOGGED;
 	u64 members = c->members, fresh = 0;
 	struct abi_counts *k;
 	struct abi_set *s;
@@ -140,28 +177,50 @@ static __always_inline u64 slice_close(struct abi_cpu *c, u32 cpu)
 	s = bpf_map_lookup_elem(&sets, &set);
 	if (!s)
 		return 0;
-	owner = s->owner;
-	if (owner != ABI_OWNERS_MIXED) {
-		k = owner_counts(owner, cpu);
-		if (!k)
-			return 0;
-		for (u32 i = 0; i < ABI_MAX_MEMBERS && members; i++, members >>= 1) {
-			if (!(members & 1))
-				continue;
+	if (s->owner == ABI_OWNERS_MIXED)
+		return slice_close_mixed(c, cpu, set);
+	k = owner_counts(s->owner, cpu);
+	if (!k)
+		return 0;
+	for (u32 i = 0; i < ABI_MAX_MEMBERS && members; i++, members >>= 1)
+		if (members & 1)
 			fresh = member_close(c, cpu, &s->member[i], k, fresh);
-		}
-		k->open = slice_ended(c);
-		return fresh;
-	}
-	for (u32 i = 0; i < ABI_MAX_MEMBERS && members; i++, members >>= 1) {
-		if (!(members & 1))
-			continue;
-		k = owner_counts(s->member[i].owner, cpu);
-		fresh = member_close(c, cpu, &s->member[i], k, fresh);
-		if (k)
-			k->open = slice_ended(c);
-	}
+	k->open = slice_ended(c);
 	return fresh;
+}
+
+/* Records the value of a member's source at the beginning of a slice. */
+__noinline u64 member_open(struct abi_cpu *c, u32 cpu, const struct abi_member *m, u64 fresh)
+{
+	u32 source;
+
+	if (!c || !m)
+		return fresh;
+	source = m->source & 63;
+	if (!(fresh >> source & 1))
+		c->now[source] = source_read(c, cpu, source);
+	c->start[source] = c->now[source];
+	return fresh | 1ull << source;
+}
+
+/* Marks the members' counts as moving, where they have several owners. */
+__noinline int member_open_mixed(const struct abi_member *m, u32 cpu)
+{
+	struct abi_counts *k = m ? owner_counts(m->owner, cpu) : NULL;
+
+	if (k)
+		k->open |= 1ull << (m->pos & 63);
+	return 0;
+}
+
+__noinline int slice_open_mixed(u32 cpu, u32 set, u64 members)
+{
+	struct abi_set *s = bpf_map_lookup_elem(&sets, &set);
+
+	for (u32 i = 0; s && i < ABI_MAX_MEMBERS; i++)
+		if (members >> i & 1)
+			member_open_mixed(&s->member[i], cpu);
+	return 0;
 }
 
 /* Marks the members' counts as moving and records the values of their sources. */
@@ -172,7 +231,6 @@ static __always_inline void slice_open(struct abi_cpu *c, u32 cpu, u32 set,
 	struct abi_counts *k;
 	struct abi_set *s;
 	u64 members;
-	bool mixed;
 
 	o->set = set;
 	c->members = 0;
@@ -187,27 +245,18 @@ static __always_inline void slice_open(struct abi_cpu *c, u32 cpu, u32 set,
 		c->tgid = task_process(task);
 		c->tid = task_thread(task);
 	}
-	mixed = s->owner == ABI_OWNERS_MIXED;
-	if (!mixed && members) {
+	if (!members)
+		return;
+	if (s->owner == ABI_OWNERS_MIXED) {
+		slice_open_mixed(cpu, set, members);
+	} else {
 		k = owner_counts(s->owner, cpu);
 		if (k)
 			k->open = s->open | slice_ended(c);
 	}
-	for (u32 i = 0; i < ABI_MAX_MEMBERS && members; i++, members >>= 1) {
-		u32 source = s->member[i].source & 63;
-
-		if (!(members & 1))
-			continue;
-		if (mixed) {
-			k = owner_counts(s->member[i].owner, cpu);
-			if (k)
-				k->open |= 1ull << (s->member[i].pos & 63);
-		}
-		if (!(fresh >> source & 1))
-			c->now[source] = source_read(c, cpu, source);
-		fresh |= 1ull << source;
-		c->start[source] = c->now[source];
-	}
+	for (u32 i = 0; i < ABI_MAX_MEMBERS && members; i++, members >>= 1)
+		if (members & 1)
+			fresh = member_open(c, cpu, &s->member[i], fresh);
 }
 
 /*
@@ -233,11 +282,14 @@ static __always_inline void slice_change(u32 cpu, u32 set, struct task_struct *t
 
 /* --- last switches --------------------------------------------------------------------------- */
 
-static __always_inline void final_add(struct abi_set *s, u64 rows, u64 tail)
+__noinline int final_add(u32 set, u64 rows, u64 tail)
 {
-	for (u32 row = 0; tail && row < ABI_SOFT_ROWS; row++)
+	struct abi_set *s = bpf_map_lookup_elem(&sets, &set);
+
+	for (u32 row = 0; s && row < ABI_SOFT_ROWS; row++)
 		if (rows >> row & 1 && s->soft[row].used && s->soft[row].quantity == ABI_Q_CPU_NS)
 			counts_add(s->soft[row].owner, s->soft[row].pos, tail);
+	return 0;
 }
 
 /*
@@ -260,8 +312,8 @@ static __always_inline void final_switch(struct task_struct *prev)
 		set = ABI_STATE_SET(t->state);
 		s = bpf_map_lookup_elem(&sets, &set);
 		rows = last ? __sync_fetch_and_and(&t->state, ~(u64)ABI_STATE_SOFT) : t->state;
-		if (s)
-			final_add(s, rows, tail);
+		if (tail)
+			final_add(set, rows, tail);
 		if (s && last && s->logs)
 			exit_log(set, tgid);
 		__sync_fetch_and_add(&exits_done, 1);
@@ -296,28 +348,36 @@ static __always_inline bool source_kept(struct abi_cpu *c, u32 cpu, u32 source)
 	return !(switch_sources >> source & 1) && source_read(c, cpu, source) == c->now[source];
 }
 
-static __always_inline void members_lose(struct abi_cpu *c, u32 cpu, u32 set, u64 members)
+/* A member that may have missed events has lost a slice, and a record if it is logged. */
+__noinline int member_lose(struct abi_cpu *c, u32 cpu, const struct abi_member *m, bool logged)
 {
-	struct abi_set *s = bpf_map_lookup_elem(&sets, &set);
+	struct abi_owner *owner;
 	struct abi_counts *k;
 
-	if (!s)
-		return;
-	members &= s->due;
-	for (u32 i = 0; i < ABI_MAX_MEMBERS && members; i++, members >>= 1) {
-		const struct abi_member *m = &s->member[i];
-		struct abi_owner *owner = owner_of(m->owner);
+	if (!c || !m || source_kept(c, cpu, m->source & 63))
+		return 0;
+	owner = owner_of(m->owner);
+	__sync_fetch_and_or(&owner->missed, 1ull << (m->pos & 63));
+	if (logged)
+		__sync_fetch_and_add(&owner->lost_records, 1);
+	c->lost |= ABI_LOST_SLICE;
+	k = owner_counts(m->owner, cpu);
+	if (k)
+		k->open = ~0ull;
+	return 0;
+}
 
-		if (!(members & 1) || source_kept(c, cpu, m->source & 63))
-			continue;
-		__sync_fetch_and_or(&owner->missed, 1ull << (m->pos & 63));
-		if (s->logs >> i & 1)
-			__sync_fetch_and_add(&owner->lost_records, 1);
-		c->lost |= ABI_LOST_SLICE;
-		k = owner_counts(m->owner, cpu);
-		if (k)
-			k->open = ~0ull;
-	}
+__noinline int members_lose(struct abi_cpu *c, u32 cpu, u32 set, u64 members)
+{
+	struct abi_set *s = bpf_map_lookup_elem(&sets, &set);
+
+	if (!c || !s)
+		return 0;
+	members &= s->due;
+	for (u32 i = 0; i < ABI_MAX_MEMBERS; i++)
+		if (members >> i & 1)
+			member_lose(c, cpu, &s->member[i], s->logs >> i & 1);
+	return 0;
 }
 
 /*
