@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "engine.h"
-#include "sampler.h"
 
 struct check {
 	engine_report *report;
@@ -109,22 +108,6 @@ unsigned int engine_probe(engine_report *report, void *arg)
 	return c.missing;
 }
 
-/* The program that the daemon loads for the first sampling PMC only. */
-static void check_sampler(struct check *c, const struct engine *e)
-{
-	const int depth = 0;
-	const struct samplers_config config = {
-		.ncpu = e->ncpu, .depth = &depth, .map = programs_rings(e->programs),
-		.level = programs_nested(e->programs),
-	};
-	struct samplers *s = NULL;
-	struct reason why = { "" };
-
-	if (samplers_new(&config, &s, &why) || samplers_program(s, &why) < 0)
-		check_miss(c, "BPF programs", why.text, "");
-	samplers_free(s);
-}
-
 struct check_lines {
 	void (*say)(void *arg, const char *line);
 	void *arg;
@@ -153,11 +136,9 @@ unsigned int engine_check(void (*say)(void *arg, const char *line), void *arg)
 	if (c.missing)
 		return c.missing;
 	/* All features are there; the last check is that the verifier accepts the programs. */
-	if (engine_new(&e, &why)) {
+	if (engine_new(&e, &why))
 		check_miss(&c, "BPF programs", why.text, "");
-		return c.missing;
-	}
-	check_sampler(&c, e);
-	engine_free(e);
+	else
+		engine_free(e);
 	return c.missing;
 }

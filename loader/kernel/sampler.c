@@ -3,7 +3,6 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -22,8 +21,8 @@
 
 struct samplers {
 	struct samplers_config config;
-	struct sample *skel;		/* NULL: nothing has sampled yet, or … */
-	int no_program_err;		/* … not 0: it does not load, for the reason in … */
+	struct sample *skel;		/* NULL: it does not load, for the reason in `no_program` */
+	int no_program_err;
 	struct reason no_program;
 	size_t ring_size;		/* of the rings, once they exist */
 	int *ring_fds;			/* per CPU */
@@ -83,7 +82,8 @@ static void samplers_free_rings(struct samplers *s)
 	s->epoll = -1;
 }
 
-static int samplers_load(struct samplers *s, char *log, struct reason *why)
+/* If that fails, everything but sampling works. */
+static void samplers_load(struct samplers *s, char *log)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .kernel_log_buf = log, .kernel_log_size = LOG_SIZE);
 	char most[16];
@@ -99,45 +99,26 @@ static int samplers_load(struct samplers *s, char *log, struct reason *why)
 	}
 	err = err ?: sample__load(s->skel);
 	if (!err)
-		return 0;
-	err = verifier_deny(why, err, "the sampling program", log);
+		return;
+	s->no_program_err = verifier_deny(&s->no_program, err, "the sampling program", log);
 	sample__destroy(s->skel);
 	s->skel = NULL;
-	return err;
-}
-
-/* A verifier that refuses the program is not asked again; without memory or descriptors it is. */
-static int samplers_load_once(struct samplers *s, struct reason *why)
-{
-	char *log;
-	int err;
-
-	if (s->skel)
-		return 0;
-	if (s->no_program_err)
-		return deny(why, s->no_program_err, "%s", s->no_program.text);
-	log = calloc(1, LOG_SIZE);
-	if (!log)
-		return deny(why, -ENOMEM, "no memory for the sampling program");
-	err = samplers_load(s, log, why);
-	free(log);
-	/* The kernel's type information, which took megabytes. */
-	malloc_trim(0);
-	if (err == -EACCES || err == -EINVAL || err == -E2BIG) {
-		s->no_program_err = err;
-		s->no_program = *why;
-	}
-	return err;
 }
 
 int samplers_new(const struct samplers_config *config, struct samplers **out, struct reason *why)
 {
 	struct samplers *s = calloc(1, sizeof(*s));
+	char *log = calloc(1, LOG_SIZE);
 
-	if (!s)
+	if (!s || !log) {
+		free(s);
+		free(log);
 		return deny(why, -ENOMEM, "no memory for sampling");
+	}
 	s->config = *config;
 	s->epoll = -1;
+	samplers_load(s, log);
+	free(log);
 	*out = s;
 	return 0;
 }
@@ -185,11 +166,11 @@ struct rings *samplers_rings(const struct samplers *s)
 	return s->rings;
 }
 
-int samplers_program(struct samplers *s, struct reason *why)
+int samplers_program(const struct samplers *s, struct reason *why)
 {
-	int err = samplers_load_once(s, why);
-
-	return err ?: bpf_program__fd(s->skel->progs.on_overflow);
+	if (!s->skel)
+		return deny(why, s->no_program_err, "%s", s->no_program.text);
+	return bpf_program__fd(s->skel->progs.on_overflow);
 }
 
 static struct abi_sampler *sampler_at(const struct samplers *s, uint32_t id)

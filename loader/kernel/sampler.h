@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The program that all sampling PMCs share, and the rings that it fills.  Program and rings
- * are loaded and created for the first sampling PMC, and kept.
+ * The program that all sampling PMCs share, and the rings that it fills.  The program is loaded at
+ * the start; the rings are created for the first sampling PMC and kept.
  */
 #ifndef PMCBPF_SAMPLER_H
 #define PMCBPF_SAMPLER_H
@@ -22,7 +22,7 @@ struct samplers_config {
 	const struct abi_level *level;	/* programs_nested() */
 };
 
-/* Loads nothing yet: a daemon that nobody samples with starts sooner. */
+/* Succeeds on kernels that refuse the program; samplers_program() then fails. */
 int samplers_new(const struct samplers_config *config, struct samplers **out, struct reason *why);
 void samplers_free(struct samplers *s);
 
@@ -33,10 +33,10 @@ int samplers_fd(const struct samplers *s);
 struct rings *samplers_rings(const struct samplers *s);
 
 /*
- * The program to attach to perf events; events inherited from those have it, too.  The first call
- * loads it.  -errno: this kernel refuses it.
+ * The program to attach to perf events; events inherited from those have it, too.  -errno: this
+ * kernel refuses it.
  */
-int samplers_program(struct samplers *s, struct reason *why);
+int samplers_program(const struct samplers *s, struct reason *why);
 
 /* One PMC, as the program records it. */
 struct sampler_spec {
