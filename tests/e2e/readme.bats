@@ -111,7 +111,8 @@ block() { awk -v word="$1" 'index($0, word) { on = 1 } on && /^([^ ]|    [#$] )/
 	in_tmpdir_with_daemon
 	runs 'ktrctl compile'
 	runs 'ls / | wc'
-	has '^C +Idx +Delta-T +Trace' 'exec|ls'
+	# On a busy machine the entries of ls have made room for newer ones.
+	has '^C +Idx +Delta-T +Trace' ' syscall p=0x[0-9a-f]+ #0x'
 }
 
 @test "registers" {
