@@ -59,6 +59,27 @@ NoNewPrivs: 1" ] || { cat "$status" >&2; return 1; }
 	done
 }
 
+# helpers_confined MASK PARENT NAME: the spawner and the helpers, which read what clients have written, have no others
+helpers_confined() {
+	local pid found=0
+	for pid in $(descendants "$2"); do
+		[ "$(<"/proc/$pid/comm")" = "$3" ] || continue
+		[ "$(awk '$1 ~ /^(Cap(Inh|Prm|Eff|Amb)|NoNewPrivs):/ { print $2 }' "/proc/$pid/status" | tr '\n' ' ')" = \
+			"0000000000000000 $1 $1 0000000000000000 1 " ] || { cat "/proc/$pid/status" >&2; return 1; }
+		found=$((found + 1))
+	done
+	[ "$found" -ge 2 ]
+}
+
+# descendants PID
+descendants() {
+	local child
+	for child in $(cat "/proc/$1/task"/*/children); do
+		echo "$child"
+		descendants "$child"
+	done
+}
+
 @test "started by hand: the table's capabilities, in every thread; no core dumps, files for root only" {
 	start_daemon -o ktr.compile=SCHED
 	client a
@@ -71,6 +92,7 @@ NoNewPrivs: 1" ] || { cat "$status" >&2; return 1; }
 	grep -qP '^Umask:\t0077$' "/proc/$DAEMON_PID/status"
 	# Both are open to all users, whatever the umask.
 	[ "$(stat -c %a "$PMCBPF_SOCKET")" = 666 ]
+	wait_for helpers_confined "$(mask CHECKPOINT_RESTORE DAC_READ_SEARCH SYS_PTRACE)" "$DAEMON_PID" pmcbpfd-helper
 }
 
 @test "started as the unit does: the same" {
@@ -92,6 +114,7 @@ NoNewPrivs: 1" ] || { cat "$status" >&2; return 1; }
 	mask=$(mask PERFMON SYS_PTRACE)
 	[ "$(awk '$1 ~ /^(Cap...|NoNewPrivs):/ { print $2 }' "/proc/$PCTRD_PID/status" | tr '\n' ' ')" = \
 		"0000000000000000 $mask $mask $mask 0000000000000000 1 " ]
+	wait_for helpers_confined 0000000000000000 "$PCTRD_PID" pctrd-helper
 	[ "$(stat -c %a "$dir/pctr" "$dir/pctr.sock" "$dir" | tr '\n' ' ')" = "644 666 755 " ]
 	kill "$PCTRD_PID"
 	wait "$PCTRD_PID"
