@@ -56,7 +56,7 @@ __weak __noinline int slice_log(u32 set, u32 cpu)
 	if (!c || !s)
 		return 0;
 	for (u32 i = 0; i < ABI_MAX_MEMBERS; i++) {
-		u32 log = s->log[i], source = s->member[i].source & 63;
+		u32 log = s->log[i], source = s->member[i].source & (ABI_ALL_SOURCES - 1);
 		u64 value;
 
 		if (!((s->logs & c->members) >> i & 1))
