@@ -306,7 +306,7 @@ enum abi_proof {
 /* Arguments of tracepoint_ctl, with descriptors of the calling thread. */
 enum abi_tracepoint_ctl {
 	ABI_TRACEPOINT_LEARN,		/* (perf event): abi_tracepoint */
-	ABI_TRACEPOINT_MISSES,		/* (program, tracepoint, `anchor`): abi_cpu.misses; 0 or -errno */
+	ABI_TRACEPOINT_MISSES,		/* (program, tracepoint, `anchor`): abi_cpu.misses */
 	ABI_TRACEPOINT_NOW,		/* (CPU, tracepoint): abi_tracepoint.hits */
 };
 

@@ -75,8 +75,8 @@ static int tracepoint_deny_room(const struct count *c, struct reason *why)
 
 	(void)hotplug_any(c->e->hotplug, tracepoint_hold_listed, &h);
 	return deny(why, -EINVAL, "%d tracepoints are counted at once, and no more can be: %u PMCs "
-		    "of class TRACEPOINT have them, one is process %d's; release some", ABI_TRACEPOINTS,
-		    h.n, (int)h.pid);
+		    "of class TRACEPOINT have them, one is process %d's; release some",
+		    ABI_TRACEPOINTS, h.n, (int)h.pid);
 }
 
 int hold_tracepoint(struct count *c, struct reason *why)

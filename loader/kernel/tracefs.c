@@ -41,18 +41,6 @@ bool tracefs_here(void)
 	return tracefs_root() != NULL;
 }
 
-bool tracefs_name_valid(const char *name)
-{
-	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				      "0123456789_-.";
-	size_t len = strspn(name, letters), rest;
-
-	if (!len || *name == '.' || name[len] != ':' || name[len + 1] == '.')
-		return false;
-	rest = strspn(name + len + 1, letters);
-	return rest && !name[len + 1 + rest];
-}
-
 /* The path of a file of an event, below a root or an instance. */
 static void event_path(const char *root, const char *name, const char *file, char *path,
 		       size_t size)
@@ -133,7 +121,8 @@ static int list_split(struct tracefs_list *l)
 	unsigned int room = 0;
 	char *rest = NULL;
 
-	for (char *line = strtok_r(l->text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+	for (char *line = strtok_r(l->text, "\n", &rest); line;
+	     line = strtok_r(NULL, "\n", &rest)) {
 		if (!tracefs_name_valid(line))
 			continue;
 		if (array_reserve(l->name, room, l->n + 1))

@@ -11,9 +11,7 @@
 #include <stdint.h>
 
 #include "loader/base/base.h"
-
-/* "SYSTEM:NAME" of letters, digits and "_", "-" and ".", which cannot lead to another file. */
-bool tracefs_name_valid(const char *name);
+#include "tracefs_name.h"
 
 /* True if the file system is mounted, and can be read. */
 bool tracefs_here(void);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Classes of PMCs: SOFT, TSC, TRACEPOINT, the hardware classes (one table serves them all) and MSR.
+ * Classes of PMCs: SOFT, TSC, TRACEPOINT, the hardware classes (one table serves them all), MSR.
  * All differences between classes are entries of their tables; nothing else in the daemon asks which
  * class a PMC belongs to.
  *

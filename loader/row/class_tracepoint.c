@@ -81,7 +81,8 @@ static int class_tracepoint_plan_filter(struct allocation *p, struct reason *why
 				    c - filter + 1);
 	if (!p->system && !strcmp(p->name, "sched:sched_switch"))
 		return deny(why, -EOPNOTSUPP, "sched:sched_switch ends a process's time slice, so "
-			    "that no filter can run before it: leave the filter out, or count a CPU");
+			    "that no filter can run before it: leave the filter out, or count "
+			    "CPUs");
 	/* perf adds the time in the event instead of 1. */
 	if (system_is(p->name, "sched:sched_stat_"))
 		return deny(why, -EOPNOTSUPP, "with a filter perf counts nanoseconds of %s, not "
