@@ -243,7 +243,7 @@ os.execvp('load', ['load', 'calls=30'])"
 	expect bad 'alloc EOPNOTSUPP*class TRACEPOINT lacks the capabilities*' filter none caps 0x22 alloc 3 $CLASS 0 any 0
 }
 
-@test "PERF-314: unprivileged owners count the calls of their own processes, and only a rule widens that" {
+@test "unprivileged owners count the calls of their own processes, and only a rule widens that" {
 	run run_as_nobody pmcstat -q -p $ENTER -p raw_syscalls:sys_exit load calls=77
 	[ "$status" -eq 0 ] || unless_hidden "$output"
 	[[ $status -eq 0 && $output == *" 77 "* ]]
