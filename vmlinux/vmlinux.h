@@ -102,6 +102,8 @@ typedef struct {
 } seqlock_t;
 
 struct thread_info {
+	unsigned long flags;
+	u32 status;
 	u32 cpu;
 };
 
@@ -250,10 +252,42 @@ struct perf_event_attr {
 struct perf_event {
 	struct perf_event_attr attr;
 	struct hw_perf_event hw;
+	struct trace_event_call *tp_event;
 };
 struct bpf_perf_event_data_kern {
 	void *regs, *data;
 	struct perf_event *event;
+};
+
+struct tracepoint {
+	const char *name;
+};
+struct trace_event_call {
+	union {
+		const char *name;
+		struct tracepoint *tp;
+	};
+	void *data;
+};
+struct syscall_metadata {
+	int syscall_nr;
+	struct trace_event_call *enter_event, *exit_event;
+};
+
+/* How often the kernel skipped a program, per CPU. */
+typedef struct {
+	u64 v;
+} u64_stats_t;
+struct bpf_prog_stats {
+	u64_stats_t misses;
+};
+struct bpf_prog {
+	struct bpf_prog_stats *stats;
+};
+struct bpf_array {
+	union {
+		void *pptrs[1];
+	};
 };
 
 struct trace_entry {
@@ -271,6 +305,8 @@ struct trace_event_raw_sys_enter {
 /* Only ever read through PT_REGS_*_CORE. */
 struct pt_regs {
 	unsigned long di, si, dx, cx, r8, ip, sp, ax;
+	unsigned long orig_ax;		/* the system call's number on x86 … */
+	int syscallno;			/* … and on arm64 */
 };
 struct user_pt_regs {
 	u64 regs[31];

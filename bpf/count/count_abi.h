@@ -3,8 +3,8 @@
  * The contract between the BPF programs and pmcbpfd: the contents of the maps.
  *
  * source  a free-running counter that exists on every CPU: a hardware row's pinned event, a
- *         software event, a register, or a counter that a hook program increments.  The slices'
- *         programs only read it.
+ *         software event, a register, or a counter that a hook or tracepoint program increments.
+ *         The slices' programs only read it.
  * member  one PMC in a set: the source that it reads, and the place of its count.
  * set     the PMCs that measure a process.  Processes with the same PMCs have the same set, so
  *         that a switch between them leaves the open slice alone.
@@ -15,7 +15,9 @@
 
 #include "bpf/log/log_abi.h"
 
-#define ABI_MAX_SOURCES	 64	/* per CPU */
+#define ABI_MAX_SOURCES	 64	/* per CPU, without those of tracepoints … */
+#define ABI_TRACEPOINTS	 64	/* … which come behind them */
+#define ABI_ALL_SOURCES	 (ABI_MAX_SOURCES + ABI_TRACEPOINTS)
 #define ABI_MAX_MEMBERS	 16	/* sliced PMCs on one process */
 #define ABI_SOFT_ROWS	 16	/* PMCs fed by figures on one process: one per SOFT row */
 #define ABI_MAX_SETS	 8192	/* half of them are reserved for PMCs that leave their sets */
@@ -64,6 +66,7 @@ enum abi_quantity {
 #define ABI_MSR_SOURCES	 8
 #define ABI_SOURCE_MSR	 (ABI_SOURCE_HOOK - ABI_MSR_SOURCES)
 #define ABI_SOURCE_HOOK	 (ABI_MAX_SOURCES - 8)
+#define ABI_SOURCE_TRACEPOINT ABI_MAX_SOURCES
 
 /* The register that a source reads; written before any set names the source. */
 struct abi_register {
@@ -96,9 +99,12 @@ enum abi_away {
 struct abi_cpu {
 	__u64 lost;			/* bit s: source s could not be read; ABI_LOST_SLICE */
 	__u64 members;			/* members that the open slice counts */
-	__u64 start[ABI_MAX_SOURCES];	/* each source at the slice's start … */
-	__u64 now[ABI_MAX_SOURCES];	/* … and at its end */
+	__u64 start[ABI_ALL_SOURCES];	/* each source at the slice's start … */
+	__u64 now[ABI_ALL_SOURCES];	/* … and at its end */
 	__u64 hook[8];			/* enum abi_hook */
+	__u64 hits[ABI_TRACEPOINTS];	/* of each tracepoint that is counted, except … */
+	__u64 misses[ABI_TRACEPOINTS];	/* … those at this address, if not 0: tracepoint.bpf.c */
+	__u64 fresh;			/* bit t: hits of tracepoint t were read in this change */
 	__u32 busy;			/* an exec is changing the slice: repeat the flush */
 	__u32 again;			/* … because the latest one found `busy` set */
 	__u32 tgid, tid;		/* of the open slice, if its set is logged */
@@ -109,7 +115,8 @@ struct abi_cpu {
 	__u32 changes;			/* number of changes of `away` */
 	__u32 kind_next;		/* the next thread at the latest counted switch … */
 	__u32 due;			/* … and 1 + the hook that has yet to count that switch */
-	__u64 pad[112];			/* to a power of two, so that a shift finds the element */
+	__u32 hit_next, hit_due;	/* the same for the tracepoint of switches */
+	__u64 pad[110];			/* to a power of two, so that a shift finds the element */
 };
 
 struct abi_member {
@@ -296,6 +303,23 @@ enum abi_proof {
 	ABI_PROOF_UNKNOWN,		/* the layout of this kernel's files is unknown */
 };
 
+/* Arguments of tracepoint_ctl, with descriptors of the calling thread. */
+enum abi_tracepoint_ctl {
+	ABI_TRACEPOINT_LEARN,		/* (perf event): abi_tracepoint */
+	ABI_TRACEPOINT_MISSES,		/* (program, tracepoint, `anchor`): abi_cpu.misses */
+	ABI_TRACEPOINT_NOW,		/* (CPU, tracepoint): abi_tracepoint.hits */
+};
+
+/* System calls are numbered from 0; a table has as many places. */
+#define ABI_CALLS 1024u
+
+/* What the kernel keeps about the tracepoint of a perf event; "" and -1: it is none. */
+struct abi_tracepoint {
+	char name[64];			/* of the kernel's tracepoint */
+	__s32 enter, exit;		/* the number of the system call that begins or ends */
+	__u64 hits;			/* on a CPU, since the daemon's start */
+};
+
 /* Operations of the task iterator. */
 enum abi_visit {
 	ABI_VISIT_START,		/* mark unmarked targets, sum their figures */
@@ -316,7 +340,7 @@ struct abi_visit_args {
 	__u32 running[ABI_MAX_RUNNING];
 };
 
-_Static_assert(sizeof(struct abi_cpu) == 2048, "abi");
+_Static_assert(sizeof(struct abi_cpu) == 4096, "abi");
 _Static_assert(sizeof(struct abi_set) == 512, "abi");
 _Static_assert(sizeof(struct abi_open) == 64, "abi");
 _Static_assert(ABI_SOURCE_HOOK + ABI_HOOKS < 64, "ABI_LOST_SLICE is no source's bit");

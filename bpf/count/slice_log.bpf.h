@@ -56,7 +56,7 @@ __weak __noinline int member_log(const struct abi_cpu *c, u32 cpu, const struct 
 
 	if (!c || !m)
 		return 0;
-	source = m->source & 63;
+	source = m->source & (ABI_ALL_SOURCES - 1);
 	value = c->now[source] - c->start[source];
 	if (log & ABI_LOG_EXIT)
 		share_add(c->tgid, m, log, value);

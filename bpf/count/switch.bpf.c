@@ -40,6 +40,7 @@ struct abi_open open_slice[ABI_MAX_CPUS] __attribute__((aligned(64))) = {};
 __u32 switches_watched = 0;
 __u64 switches_hidden = 0;
 __u64 switch_sources = 0;
+__u32 tracepoint_switch = 0;
 const volatile bool reads_msr = false;
 const volatile bool nested = false;
 const volatile bool faults_look = true;	/* page fault programs check the open slice first */
@@ -92,16 +93,47 @@ static __always_inline u64 register_read(struct abi_cpu *c, u32 source)
 	return now == ~0ull ? source_lost(c, source) : last + ((now - last) & r->mask);
 }
 
+/* The kernel skips a program that is running on this CPU already, and counts what that misses. */
+static __always_inline u64 tracepoint_read(const struct abi_cpu *c, u32 source)
+{
+	u32 slot = source;
+	u64 misses = 0;
+
+	barrier_var(slot);	/* or the compiler hides the bounds from the verifier */
+	slot &= ABI_TRACEPOINTS - 1;
+	if (c->misses[slot])
+		bpf_probe_read_kernel(&misses, sizeof(misses), (void *)c->misses[slot]);
+	return c->hits[slot] + misses + (c->hit_due == 1 + slot);
+}
+
 static __always_inline u64 source_read(struct abi_cpu *c, u32 cpu, u32 source)
 {
 	u64 now;
 
+	if (source >= ABI_SOURCE_TRACEPOINT)
+		return tracepoint_read(c, source);
 	if (source >= ABI_SOURCE_HOOK)
 		return c->hook[source & 7] + (c->due == 1 + (source & 7));
 	if (reads_msr && source >= ABI_SOURCE_MSR)
 		return register_read(c, source);
 	now = bpf_perf_event_read(&events, ABI_EVENT(cpu, source));
 	return now > (u64)-4096 ? source_lost(c, source) : now;
+}
+
+/*
+ * Reads a source into `now` once in a change of slices, because members share sources, and because
+ * a slice begins where the last one ends.  `fresh` and c->fresh have the sources that were read.
+ */
+static __always_inline u64 source_refresh(struct abi_cpu *c, u32 cpu, u32 source, u64 fresh)
+{
+	u64 bit = 1ull << (source & 63);
+
+	if (!((source < ABI_SOURCE_TRACEPOINT ? fresh : c->fresh) & bit))
+		c->now[source & (ABI_ALL_SOURCES - 1)] = source_read(c, cpu, source);
+	if (source < ABI_SOURCE_TRACEPOINT)
+		return fresh | bit;
+	c->fresh |= bit;
+	return fresh;
 }
 
 /*
@@ -117,13 +149,12 @@ __noinline u64 member_close(struct abi_cpu *c, u32 cpu, const struct abi_member 
 
 	if (!c || !m)
 		return fresh;
-	source = m->source & 63;
+	source = m->source & (ABI_ALL_SOURCES - 1);
 	pos = m->pos;
-	if (!(fresh >> source & 1))
-		c->now[source] = source_read(c, cpu, source);
+	fresh = source_refresh(c, cpu, source, fresh);
 	if (k && pos < ABI_COUNTS)
 		k->count[pos] += c->now[source] - c->start[source];
-	return fresh | 1ull << source;
+	return fresh;
 }
 
 /*
@@ -196,11 +227,10 @@ __noinline u64 member_open(struct abi_cpu *c, u32 cpu, const struct abi_member *
 
 	if (!c || !m)
 		return fresh;
-	source = m->source & 63;
-	if (!(fresh >> source & 1))
-		c->now[source] = source_read(c, cpu, source);
+	source = m->source & (ABI_ALL_SOURCES - 1);
+	fresh = source_refresh(c, cpu, source, fresh);
 	c->start[source] = c->now[source];
-	return fresh | 1ull << source;
+	return fresh;
 }
 
 /* Marks the members' counts as moving, where they have several owners. */
@@ -272,12 +302,14 @@ static __always_inline void slice_change(u32 cpu, u32 set, struct task_struct *t
 	if (!c)
 		return;
 	c->due = c->kind_next == (u32)task->pid ? 0 : due;
+	c->hit_due = due && c->hit_next != (u32)task->pid ? tracepoint_switch : 0;
+	c->fresh = 0;
 	if (c->members)
 		fresh = slice_close(c, cpu);
 	if (open & ABI_OPEN_LOGGED)
 		slice_log(open & ~ABI_OPEN_LOGGED, cpu);
 	slice_open(c, cpu, set, task, fresh);
-	c->due = 0;
+	c->due = c->hit_due = 0;
 }
 
 /* --- last switches --------------------------------------------------------------------------- */
@@ -345,7 +377,11 @@ static __always_inline bool source_kept(struct abi_cpu *c, u32 cpu, u32 source)
 	case ABI_SOURCE_HOOK + ABI_HOOK_INVOLUNTARY:
 		return false;
 	}
-	return !(switch_sources >> source & 1) && source_read(c, cpu, source) == c->now[source];
+	if (source == ABI_SOURCE_TRACEPOINT - 1 + tracepoint_switch)
+		return false;
+	if (source < ABI_SOURCE_TRACEPOINT && switch_sources >> source & 1)
+		return false;
+	return source_read(c, cpu, source) == c->now[source];
 }
 
 /* A member that may have missed events has lost a slice, and a record if it is logged. */
@@ -354,7 +390,7 @@ __noinline int member_lose(struct abi_cpu *c, u32 cpu, const struct abi_member *
 	struct abi_owner *owner;
 	struct abi_counts *k;
 
-	if (!c || !m || source_kept(c, cpu, m->source & 63))
+	if (!c || !m || source_kept(c, cpu, m->source & (ABI_ALL_SOURCES - 1)))
 		return 0;
 	owner = owner_of(m->owner);
 	__sync_fetch_and_or(&owner->missed, 1ull << (m->pos & 63));

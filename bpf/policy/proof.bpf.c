@@ -16,6 +16,7 @@
 #include <bpf/bpf_helpers.h>
 
 #include "bpf/count/count_abi.h"
+#include "bpf/count/file.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -24,18 +25,6 @@ enum pidfd_keeps { PIDFD_UNKNOWN, PIDFD_IN_FILE, PIDFD_IN_INODE };
 /* Learnt from the daemon's own descriptors. */
 static const struct file_operations *pidfd_ops, *mem_ops, *maps_ops;
 static u32 pidfd_keeps;		/* enum pidfd_keeps */
-
-static __always_inline struct file *file_of(u32 fd)
-{
-	struct task_struct *me = bpf_get_current_task_btf();
-	struct fdtable *table = BPF_CORE_READ(me, files, fdt);
-	struct file **at = BPF_CORE_READ(table, fd), *file = NULL;
-
-	if (fd >= BPF_CORE_READ(table, max_fds))
-		return NULL;
-	bpf_probe_read_kernel(&file, sizeof(file), at + fd);
-	return file;
-}
 
 /* The pid of a file in a process's folder of any procfs. */
 static __always_inline struct pid *file_pid(struct file *f)

@@ -17,13 +17,14 @@
 #define WIRE_SOCKET	 PMCBPF_RUNDIR "/pmcbpf/pmc.sock"
 
 #define WIRE_MAGIC	 0x57434d50u	/* "PMCW" */
-#define WIRE_VERSION	 1
+#define WIRE_VERSION	 2
 #define WIRE_SEQ_REFUSED 0		/* see HELLO */
 #define WIRE_MAX_REQUEST 1024u		/* bytes, header included */
 #define WIRE_MAX_REPLY	 65536u
 #define WIRE_MAX_FDS	 250u		/* the kernel passes at most 253 descriptors a message */
 #define WIRE_MAX_REASON	 400u
 #define WIRE_NAME_MAX	 64u		/* PMC_NAME_MAX, NUL included */
+#define WIRE_FILTER_MAX	 512u		/* a tracepoint's filter, NUL included */
 #define WIRE_CLASS_MAX	 8u
 #define WIRE_TUNABLE_MAX 256u		/* a tunable's value as text, NUL included */
 
@@ -145,14 +146,15 @@ struct wire_pmcinfo_rep {	/* followed by npmc struct wire_pmcinfo */
 	uint32_t reserved;
 };
 
-struct wire_class_req {		/* GETDYNEVENTINFO */
+/* GETDYNEVENTINFO: the list may take several replies; a reply begins with element `first`. */
+struct wire_class_req {
 	uint32_t class;
-	uint32_t reserved;
+	uint32_t first;
 };
 struct wire_dynevent {
 	char name[WIRE_NAME_MAX];
 	uint32_t code;
-	uint32_t flags;		/* MSR: enum wire_msr; else 0 */
+	uint32_t flags;		/* MSR: enum wire_msr; TRACEPOINT: WIRE_TRACEPOINT_…; else 0 */
 };
 /* The driver that reads a register in each scope; neither: it cannot be counted there. */
 enum wire_msr {
@@ -162,9 +164,10 @@ enum wire_msr {
 	WIRE_MSR_PROCESS_PERF = 8,
 	WIRE_MSR_ADMIN = 16,	/* for the privileged only */
 };
+#define WIRE_TRACEPOINT_ADMIN 16	/* for the privileged, without another rule */
 struct wire_dynevent_rep {	/* followed by count struct wire_dynevent */
 	uint32_t count;
-	uint32_t reserved;
+	uint32_t total;
 };
 
 /* GATES: obstacles between the caller and its counts, as far as the daemon can see. */
@@ -200,14 +203,15 @@ struct wire_allocate_req {
 	uint32_t caps;		/* USER and SYSTEM pick the ring; neither means both */
 	uint32_t cpu;		/* PMC_CPU_ANY for process scope */
 	uint32_t class;
-	uint32_t event;		/* SOFT: its code; hardware: for GETPMCINFO only */
+	uint32_t event;		/* SOFT: its code; hardware, TRACEPOINT: for GETPMCINFO only */
 	uint32_t flags;
 	uint32_t mode;
 	uint64_t config;	/* perf_event_attr.config… of a hardware event; MSR: the register */
 	uint64_t config1;	/* MSR: WIRE_MSR_SELECT | a register to be written at START … */
 	uint64_t config2;	/* … and its value */
 	uint64_t count;		/* initial reload count of sampling modes */
-	char event_name[WIRE_NAME_MAX];
+	char event_name[WIRE_NAME_MAX];	/* TRACEPOINT: SYSTEM:NAME */
+	char filter[WIRE_FILTER_MAX];	/* TRACEPOINT: which hits count, "": all */
 };
 /*
  * The first allocation of an owner that a page can serve carries two descriptors: the owner's
@@ -471,7 +475,7 @@ _Static_assert(sizeof(struct wire_hdr) == 24, "wire");
 _Static_assert(sizeof(struct wire_classinfo) == 56, "wire");
 _Static_assert(sizeof(struct wire_cpuinfo) == 80 + 8 * 56, "wire");
 _Static_assert(sizeof(struct wire_pmcinfo) == 168, "wire");
-_Static_assert(sizeof(struct wire_allocate_req) == 120, "wire");
+_Static_assert(sizeof(struct wire_allocate_req) == 632, "wire");
 _Static_assert(sizeof(struct wire_gate) == 568, "wire");
 _Static_assert(sizeof(struct wire_tunable_req) == 328, "wire");
 _Static_assert(sizeof(struct wire_tunable) == 328, "wire");

@@ -8,6 +8,7 @@ static const struct {
 } classes[] = {
 	{ PMC_CLASS_SOFT, &class_soft },
 	{ PMC_CLASS_TSC, &class_tsc },
+	{ PMC_CLASS_TRACEPOINT, &class_tracepoint },
 	{ PMC_CLASS_MSR, &class_msr },
 };
 

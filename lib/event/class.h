@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Classes of events, on the library's side: SOFT, TSC, MSR and the hardware classes (one table
- * serves them all).  All differences between classes are entries of these tables; a new class has a
- * file class_NAME.c and a line in class.c.
+ * Classes of events, on the library's side: SOFT, TSC, TRACEPOINT, MSR and the hardware classes
+ * (one table serves them all).  All differences between classes are entries of these tables; a new
+ * class has a file class_NAME.c and a line in class.c.
  */
 #ifndef PMCBPF_EVENT_CLASS_H
 #define PMCBPF_EVENT_CLASS_H
@@ -26,6 +26,7 @@ struct event_class {
 	bool hardware;		/* its rows are counters of a PMU */
 	bool interned;		/* the numbers of its events are private to the process */
 	bool described;		/* its events have descriptions */
+	bool late;		/* its list is long, and asked for when somebody needs it */
 
 	/* Fills in event, caps, config and event_name.  -ENOENT: the class has no such event. */
 	int (*resolve)(const struct machine *m, const char *root,
@@ -43,7 +44,8 @@ struct event_class {
 	uint64_t (*period)(const char *name);
 };
 
-extern const struct event_class class_soft, class_tsc, class_msr, class_hardware;
+extern const struct event_class class_soft, class_tsc, class_tracepoint, class_msr,
+	class_hardware;
 
 const struct event_class *class_of(uint32_t class);
 

@@ -58,6 +58,12 @@ static bool class_prefix_valid(const struct evspec_machine *m, uint32_t class)
 	       (class == PMC_CLASS_IAF && evspec_machine_has(m, PMC_CLASS_IAP));
 }
 
+/* "tracepoint:SYSTEM:NAME" reads better than "tracepoint-SYSTEM:NAME". */
+static bool class_prefix_ends(uint32_t class, char c)
+{
+	return evspec_fold(c) == '_' || (class == PMC_CLASS_TRACEPOINT && c == ':');
+}
+
 /* Finds "CLASS-"; the longest name wins, so that ARMV8 never hides a longer one. */
 static size_t class_prefix_find(const char *event, const struct evspec_machine *m, int *class)
 {
@@ -67,12 +73,21 @@ static size_t class_prefix_find(const char *event, const struct evspec_machine *
 		size_t n = strlen(class_names[i].name);
 
 		if (n < best || !class_prefix_valid(m, class_names[i].class) ||
-		    !evspec_same_n(event, n, class_names[i].name) || evspec_fold(event[n]) != '_')
+		    !evspec_same_n(event, n, class_names[i].name) ||
+		    !class_prefix_ends(class_names[i].class, event[n]))
 			continue;
 		best = n + 1;
 		*class = class_names[i].class;
 	}
 	return best;
+}
+
+/* A filter may contain commas: it is the last qualifier. */
+static bool pair_is_last(const char *text)
+{
+	size_t len = strcspn(text, "=,");
+
+	return text[len] == '=' && evspec_same_n(text, len, "filter");
 }
 
 /* Cuts "a=1,b,c=x" at commas up to `end`, which becomes the string's NUL. */
@@ -88,7 +103,7 @@ static int pairs_split(char *text, struct evspec_pair *pairs, unsigned int *coun
 		if (*count == EVSPEC_MAX_PAIRS)
 			return deny(why, -EINVAL, "more than %u qualifiers or terms",
 				    EVSPEC_MAX_PAIRS);
-		next = strchr(text, ',');
+		next = pair_is_last(text) ? NULL : strchr(text, ',');
 		if (next)
 			*next++ = '\0';
 		equals = strchr(text, '=');

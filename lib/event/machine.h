@@ -20,7 +20,7 @@ struct machine_events {
 
 struct machine {
 	struct wire_cpuinfo cpu;
-	struct machine_events soft, msr;
+	struct machine_events soft, msr, tracepoint;
 };
 
 /* NULL if the machine has no such class. */

@@ -55,7 +55,7 @@ static bool name_is_probe(const char *name, size_t len)
 {
 	static const char *const kinds[] = {
 		"uprobe", "uretprobe", "kprobe", "kretprobe", "fentry", "fexit", "usdt",
-		"tracepoint", "rawtracepoint", "probe", "mem",
+		"rawtracepoint", "probe", "mem",
 	};
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
@@ -64,24 +64,14 @@ static bool name_is_probe(const char *name, size_t len)
 	return false;
 }
 
-/* SYSTEM:NAME in small letters, as the kernel writes them. */
-static bool name_is_tracepoint(const char *name)
-{
-	static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789_";
-	size_t len = strspn(name, letters);
-
-	return len > 0 && name[len] == ':' && name[len + 1] &&
-	       !name[len + 1 + strspn(name + len + 1, letters)];
-}
-
 int suggest_probe(const char *spec, struct reason *why)
 {
 	size_t len = strcspn(spec, ":");
 
 	if (!spec[len] || !name_is_probe(spec, len))
 		return 0;
-	return deny(why, -ENOENT, "\"%s\" is a probe's name: tracepoints and probes are not "
-		    "PMCs here; perf(1) and bpftrace(8) count them, \"pmccontrol -L\" lists the "
+	return deny(why, -ENOENT, "\"%s\" is a probe's name: probes are not PMCs here, except for "
+		    "tracepoints; perf(1) and bpftrace(8) count them, \"pmccontrol -L\" lists the "
 		    "events that exist", spec);
 }
 
@@ -95,9 +85,5 @@ int suggest_foreign(const char *name, struct reason *why)
 		return deny(why, -ENOENT, "\"%s\": perf's modifiers are qualifiers here: write "
 			    "\"%.*s,usr\" for :u, \"%.*s,os\" for :k", name, (int)(colon - name),
 			    name, (int)(colon - name), name);
-	if (name_is_tracepoint(name))
-		return deny(why, -ENOENT, "\"%s\" is a tracepoint's name: tracepoints and probes "
-			    "are not PMCs here; perf(1) and bpftrace(8) count them, "
-			    "\"pmccontrol -L\" lists the events that exist", name);
 	return 0;
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "lib/base/array.h"
-#include "lib.h"
+#include "query.h"
 
 #define EVENT_LIST_MAX 20000u	/* no CPU has as many; bounds the memory that sysfs can cause */
 
@@ -49,16 +49,21 @@ static int list_names(enum pmc_class class_, const char ***names, int *nevents,
 		      struct reason *why)
 {
 	struct list l = { .names = NULL };
-	int err;
+	int err, late;
 
 	if (array_reserve(l.names, l.room, 1) != 0)	/* never NULL, even if empty */
 		return -ENOMEM;
-	err = list_class(&l, class_);
-	if (err) {
+	pthread_mutex_lock(&pmc_lib.init);
+	late = query_late_events(&pmc_lib, class_, why);
+	err = late ? 0 : list_class(&l, class_);
+	pthread_mutex_unlock(&pmc_lib.init);
+	if (err || late)
 		free(l.names);
+	if (err)
 		return deny(why, err, "the events of class %s cannot be listed: %s",
 			    pmc_name_of_class(class_), strerror(-err));
-	}
+	if (late)
+		return late;
 	*names = l.names;
 	*nevents = l.count;
 	return 0;
@@ -117,16 +122,24 @@ static int printer_event(void *arg, const struct event *event)
 /* Bare names of classes without a PMU come from pmc_event_names_of_class(). */
 static void printer_events(enum style style, const char *substr)
 {
+	struct reason *why = call_enter();
+
 	for (unsigned int i = 0; i < pmc_lib.machine.cpu.nclass; i++) {
 		const struct wire_classinfo *info = &pmc_lib.machine.cpu.classes[i];
 		const struct event_class *class = class_of(info->class);
 		struct printer p = {
-			.style = style, .substr = substr, .pmu = *info->pmu ? info->pmu : "msr",
+			.style = style, .substr = substr,
+			.pmu = *info->pmu ? info->pmu : class->late ? "tracepoint" : "msr",
 		};
 
-		if (style == STYLE_NAME ? class->hardware : class->described)
+		if (!(style == STYLE_NAME ? class->hardware : class->described))
+			continue;
+		pthread_mutex_lock(&pmc_lib.init);
+		if (!query_late_events(&pmc_lib, info->class, why))
 			class->each(&pmc_lib.machine, PMU_ROOT, info, printer_event, &p);
+		pthread_mutex_unlock(&pmc_lib.init);
 	}
+	(void)call_leave(0);
 }
 
 PMC_API_PUBLIC void pmc_pmu_print_counters(const char *substr)

@@ -4,7 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "client.h"
+#include "query.h"
+
+#define EVENTS_MAX 65536u		/* of one class; kernels have some thousand tracepoints */
 
 /* A name from the wire ends inside its field. */
 static void name_terminate(char *name, size_t size)
@@ -38,49 +42,68 @@ static int cpuinfo_request(struct lib *l, struct wire_cpuinfo *cpu, struct reaso
 	return 0;
 }
 
-static int events_request(struct lib *l, uint32_t class, struct machine_events *out,
-			  struct reason *why)
+/* Adds the events of one reply to the list. */
+static int events_add(struct machine_events *out, unsigned int *room,
+		      const struct wire_dynevent_rep *rep)
 {
-	struct wire_class_req req = { .class = class };
-	struct wire_dynevent_rep *rep = malloc(WIRE_MAX_REPLY);
-	const struct wire_dynevent *event;
-	struct exchange x = {
-		.op = WIRE_OP_GETDYNEVENTINFO, .request = &req, .request_len = sizeof(req),
-		.send_fd = -1, .payload = rep, .payload_min = sizeof(*rep),
-		.payload_max = WIRE_MAX_REPLY,
-	};
-	unsigned int i;
-	int err;
+	const struct wire_dynevent *event = (const void *)(rep + 1);
 
-	if (!rep)
+	/* One more: a list without events is memory as well. */
+	if (array_reserve(out->event, *room, out->n + rep->count + 1))
 		return -ENOMEM;
-	event = (const void *)(rep + 1);
-	err = client_exchange(l, &x, why);
-	if (err)
-		goto out;
-	client_exchange_close(&x);
-	if (rep->count > PMC_EV_DYN_COUNT ||
-	    x.payload_len != sizeof(*rep) + rep->count * sizeof(*event)) {
-		err = deny(why, -EPROTO, "pmcbpfd sent a malformed list of %s events",
-			   pmc_name_of_class(class));
-		goto out;
-	}
-	out->event = calloc(rep->count + 1, sizeof(*out->event));
-	if (!out->event) {
-		err = -ENOMEM;
-		goto out;
-	}
-	for (i = 0; i < rep->count; i++) {
-		struct machine_event *e = &out->event[i];
+	memset(&out->event[out->n], 0, rep->count * sizeof(*out->event));
+	for (uint32_t i = 0; i < rep->count; i++) {
+		struct machine_event *e = &out->event[out->n++];
 
 		e->code = event[i].code;
 		e->flags = event[i].flags;
 		memcpy(e->name, event[i].name, sizeof(e->name));
 		name_terminate(e->name, sizeof(e->name));
 	}
-	out->n = rep->count;
-out:
+	return 0;
+}
+
+/* One reply: as many events as it has room for, from out->n on. */
+static int events_ask(struct lib *l, uint32_t class, struct machine_events *out,
+		      unsigned int *room, struct wire_dynevent_rep *rep, struct reason *why)
+{
+	struct wire_class_req req = { .class = class, .first = out->n };
+	struct exchange x = {
+		.op = WIRE_OP_GETDYNEVENTINFO, .request = &req, .request_len = sizeof(req),
+		.send_fd = -1, .payload = rep, .payload_min = sizeof(*rep),
+		.payload_max = WIRE_MAX_REPLY,
+	};
+	int err = client_exchange(l, &x, why);
+
+	if (err)
+		return err;
+	client_exchange_close(&x);
+	if (rep->total > EVENTS_MAX || rep->count > EVENTS_MAX - out->n ||
+	    x.payload_len != sizeof(*rep) + rep->count * sizeof(struct wire_dynevent))
+		return deny(why, -EPROTO, "pmcbpfd sent a malformed list of %s events",
+			    pmc_name_of_class(class));
+	return events_add(out, room, rep);
+}
+
+static int events_request(struct lib *l, uint32_t class, struct machine_events *out,
+			  struct reason *why)
+{
+	struct wire_dynevent_rep *rep = malloc(WIRE_MAX_REPLY);
+	struct machine_events list = { .n = 0 };
+	unsigned int room = 0;
+	int err = rep ? 0 : -ENOMEM;
+
+	while (!err) {
+		err = events_ask(l, class, &list, &room, rep, why);
+		/* A list that has become shorter meanwhile ends with an empty reply. */
+		if (err || !rep->count || list.n >= rep->total)
+			break;
+	}
 	free(rep);
+	if (err)
+		free(list.event);
+	else
+		*out = list;
 	return err;
 }
 
@@ -108,7 +131,7 @@ static void machine_publish(struct lib *l, const struct wire_cpuinfo *cpu,
 	for (i = 0; i < cpu->nclass; i++) {
 		const struct event_class *class = class_of(cpu->classes[i].class);
 
-		if (class->listed)
+		if (class->listed && !class->late)
 			events_publish(l, class->listed(&l->machine), fresh[i]);
 	}
 	if (l->known && memcmp(&l->machine.cpu, cpu, sizeof(*cpu)) == 0)
@@ -137,13 +160,26 @@ static int lib_describe(struct lib *l, struct reason *why)
 		return err;
 	err = cpuinfo_request(l, &cpu, why);
 	for (i = 0; !err && i < cpu.nclass; i++)
-		if (class_of(cpu.classes[i].class)->listed)
+		if (class_of(cpu.classes[i].class)->listed && !class_of(cpu.classes[i].class)->late)
 			err = events_request(l, cpu.classes[i].class, &fresh[i], why);
 	if (!err)
 		machine_publish(l, &cpu, fresh);
 	else
 		for (i = 0; i < WIRE_CLASS_MAX; i++)
 			free(fresh[i].event);
+	return err;
+}
+
+int query_late_events(struct lib *l, uint32_t class, struct reason *why)
+{
+	struct machine_events fresh = { .n = 0 };
+	int err;
+
+	if (!class_of(class)->late || !machine_class(&l->machine, class))
+		return 0;
+	err = events_request(l, class, &fresh, why);
+	if (!err)
+		events_publish(l, class_of(class)->listed(&l->machine), fresh);
 	return err;
 }
 

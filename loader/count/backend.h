@@ -80,6 +80,7 @@ struct backend {
 
 extern const struct backend backend_tsc;	/* the register; nothing is held */
 extern const struct backend backend_cpu_event;	/* system scope: a perf event on its CPU */
+extern const struct backend backend_cpu_tracepoint;	/* system scope: a tracepoint's hits */
 extern const struct backend backend_cpu_hook;	/* system scope: a hook's counter on its CPU */
 extern const struct backend backend_register;	/* system scope: a register of its CPU */
 extern const struct backend backend_slices;	/* process scope: slices of a per-CPU source */

@@ -101,6 +101,11 @@ int count_new(struct engine *e, struct count_owner *o, const struct count_spec *
 	c->e = e;
 	c->owner = o;
 	c->spec = *spec;
+	if (spec->event.filter && !(c->filter = strdup(spec->event.filter))) {
+		free(c);
+		return -ENOMEM;
+	}
+	c->spec.event.filter = c->filter;
 	c->source = c->fd = c->lost_cpu = -1;
 	c->pos = ~o->pos_used ? (unsigned int)__builtin_ctzll(~o->pos_used) : ~0u;
 	if (c->pos >= ABI_COUNTS)
@@ -110,9 +115,11 @@ int count_new(struct engine *e, struct count_owner *o, const struct count_spec *
 	if (err) {
 		count_pay_back(c);
 		count_state_unhold(c);
+		free(c->filter);
 		free(c);
 		return err;
 	}
+	c->spec.tracepoint = NULL;
 	if (c->pos != ~0u) {
 		o->pos_used |= 1ull << c->pos;
 		c->zero = slices_sum(c);
@@ -161,6 +168,7 @@ void count_free(struct count *c)
 		c->owner->page->pmc[c->pos].how = WIRE_HOW_ASK;
 		c->owner->pos_used &= ~(1ull << c->pos);
 	}
+	free(c->filter);
 	free(c);
 }
 

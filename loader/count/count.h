@@ -41,6 +41,7 @@ enum count_from {
 	COUNT_FROM_EVENT,		/* `event` */
 	COUNT_FROM_FIGURES,		/* process scope: the kernel's figures per task */
 	COUNT_FROM_HOOK,		/* a counter that a program on a tracepoint keeps */
+	COUNT_FROM_TRACEPOINT,		/* the hits of `tracepoint`, or `event` with a filter */
 };
 
 struct count_spec {
@@ -57,6 +58,7 @@ struct count_spec {
 	enum count_from from;		/* holder_own … */
 	uint32_t quantity;		/* … FIGURES: enum wire_quantity */
 	uint32_t hook;			/* … HOOK: enum abi_hook */
+	const char *tracepoint;		/* … TRACEPOINT: SYSTEM:NAME, for count_new() only */
 	uint32_t rate;			/* ns are scaled to so many ticks a second; 0: no clock */
 	unsigned int shift;		/* the register's unit is 2^shift of the owner's */
 	bool sampling;

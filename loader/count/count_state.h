@@ -55,7 +55,9 @@ struct count {
 	unsigned int prepaid;		/* not 0: room for events is reserved, count_row.c */
 	pid_t only;			/* its only target; 0: several, or children may join */
 	uint64_t self_start;		/* figures.c: the owner's figure at START, for the page */
-	int source;			/* slices.c */
+	int source;			/* slices.c, cpu_tracepoint.c */
+	char *filter;			/* memory of spec.event.filter */
+	bool pays_tracepoint;		/* charged to POOL_TRACEPOINTS for its user's PMCs */
 	int fd;				/* cpu_event.c, -1: CPU offline; register.c, -1: stopped */
 	bool selected;			/* register.c: the control register is written … */
 	uint64_t select_old;		/* … and held this before */

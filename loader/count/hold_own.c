@@ -3,9 +3,12 @@
  * PMCs that are not limited in number: each has an event of its own, or counts something that the
  * kernel or a program counts anyway.
  */
+#include <errno.h>
+
 #include "count_pay.h"
 #include "count_row.h"
 #include "cpu_event.h"
+#include "hold_tracepoint.h"
 #include "holder.h"
 
 static int hold_own_system(struct count *c, struct reason *why)
@@ -15,6 +18,11 @@ static int hold_own_system(struct count *c, struct reason *why)
 	if (c->spec.from == COUNT_FROM_HOOK) {
 		c->backend = &backend_cpu_hook;
 		return 0;
+	}
+	if (c->spec.from == COUNT_FROM_TRACEPOINT) {
+		err = hold_tracepoint(c, why);
+		if (err != -ENOSYS)
+			return err;
 	}
 	err = count_pay(c, 1, 0, why);
 	return err ?: cpu_event_new(c, why);
@@ -40,6 +48,11 @@ static int hold_own_process(struct count *c, struct reason *why)
 		c->source = ABI_SOURCE_HOOK + (int)c->spec.hook;
 		return 0;
 	}
+	if (c->spec.from == COUNT_FROM_TRACEPOINT) {
+		err = hold_tracepoint(c, why);
+		if (err != -ENOSYS)
+			return err;
+	}
 	err = count_pay(c, c->e->ncpu, 1, why);
 	if (err)
 		return err;
@@ -51,7 +64,9 @@ static void hold_own_end(struct count *c)
 {
 	if (c->spec.sampling && !c->spec.system)
 		LIST_REMOVE(c, on_row);
-	if (c->source >= 0 && c->source < ABI_SOURCE_HOOK)
+	if (c->source >= ABI_SOURCE_TRACEPOINT)
+		hold_tracepoint_end(c);
+	else if (c->source >= 0 && c->source < ABI_SOURCE_HOOK)
 		sources_close(c->e->sources, c->source);
 }
 

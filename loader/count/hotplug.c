@@ -56,6 +56,16 @@ void hotplug_drop(struct count *c)
 	LIST_REMOVE(c, in_all);
 }
 
+bool hotplug_any(const struct hotplug *h, bool (*fn)(struct count *c, void *arg), void *arg)
+{
+	struct count *c;
+	bool found = false;
+
+	LIST_FOREACH(c, &h->all, in_all)
+		found = found || fn(c, arg);
+	return found;
+}
+
 static void hotplug_moved(struct count *c, unsigned int cpu, const struct cpu_state *now,
 			  uint64_t missed)
 {

@@ -153,7 +153,7 @@ static int slices_hold(struct count *c, struct reason *why)
 {
 	int err = count_state_hold(c, NEED_SWITCH, why);
 
-	return err || c->source < ABI_SOURCE_HOOK ? err : cpu_hook_hold(c, why);
+	return err || c->spec.from != COUNT_FROM_HOOK ? err : cpu_hook_hold(c, why);
 }
 
 /* A switch hidden before the detach is lost for this PMC; after it, no switch concerns the PMC. */

@@ -58,6 +58,7 @@ static void daemon_size_pools(struct daemon *d)
 	if (hardware > ABI_SOURCE_MSR / 2)
 		hardware = ABI_SOURCE_MSR / 2;
 	user_pool(&d->users, POOL_SOURCES, ABI_SOURCE_MSR - hardware);
+	user_pool(&d->users, POOL_TRACEPOINTS, ABI_TRACEPOINTS);
 	user_pool(&d->users, POOL_REGISTERS, ABI_MSR_SOURCES);
 	user_pool(&d->users, POOL_SETS, TARGET_SETS);
 	user_pool(&d->users, POOL_TARGETS, ABI_MAX_TARGETS);

@@ -154,6 +154,9 @@ static int engine_load(struct engine *e, struct reason *why)
 	e->programs = programs_new(e);
 	if (!e->programs)
 		return -ENOMEM;
+	e->tracepoints = tracepoints_new(e);
+	if (!e->tracepoints)
+		return -ENOMEM;
 	err = notes_begin(e, why);
 	err = err ?: sources_begin(e);
 	err = err ?: cpu_bell_begin(e, why);
@@ -192,6 +195,7 @@ void engine_free(struct engine *e)
 {
 	if (!e)
 		return;
+	tracepoints_free(e->tracepoints);
 	programs_free(e->programs);
 	sources_free(e->sources);
 	cpu_bell_free(e->cpu_bell);
@@ -212,6 +216,7 @@ void engine_waits_by(struct engine *e, struct fibers *fibers, struct helpers *he
 {
 	e->fibers = fibers;
 	programs_helpers_from(e->programs, helpers);
+	tracepoints_helpers_from(e->tracepoints, helpers);
 }
 
 void engine_hold(const struct engine *e, bool hold)
@@ -279,10 +284,11 @@ void engine_unneed(struct engine *e, enum engine_need what)
 int engine_settle(struct engine *e)
 {
 	bool switches = programs_attached(e->programs, NEED_SWITCH);
+	int hits = tracepoints_settle(e->tracepoints);
 	int ms = programs_settle(e->programs);
 
 	if (switches && !programs_attached(e->programs, NEED_SWITCH))
 		switches_end(e);
 	engine_update_finals(e);
-	return ms;
+	return hits < 0 || (ms >= 0 && ms < hits) ? ms : hits;
 }

@@ -18,6 +18,8 @@
 #include "sources.h"
 #include "switches.h"
 #include "target_map.h"
+#include "tracefs.h"
+#include "tracepoints.h"
 #include "visit.h"
 
 struct debug;
@@ -28,6 +30,7 @@ struct msrdev;
 struct notes;
 struct pmcbpf;
 struct targets;
+struct tracepoints;
 
 struct engine {
 	unsigned int ncpu;
@@ -37,6 +40,7 @@ struct engine {
 	volatile struct abi_set *sets;
 	struct programs *programs;	/* which are attached */
 	struct sources *sources;	/* the per-CPU events that slices are cut from */
+	struct tracepoints *tracepoints; /* the counters of tracepoints, likewise */
 	struct flush *flush;		/* ends the open slices of CPUs */
 	struct cpu_bell *cpu_bell;	/* CPU hotplug */
 	struct notes *notes;		/* the programs' reports */

@@ -55,7 +55,8 @@ bool perf_spec_same(const struct perf_event_spec *a, const struct perf_event_spe
 	bool bu = b->user || !b->kernel, bk = b->kernel || !b->user;
 
 	return a->type == b->type && a->config == b->config && a->config1 == b->config1 &&
-	       a->config2 == b->config2 && a->msr == b->msr && au == bu && ak == bk;
+	       a->config2 == b->config2 && a->msr == b->msr && au == bu && ak == bk &&
+	       !strcmp(a->filter ?: "", b->filter ?: "");
 }
 
 static void attr_fill(struct perf_event_attr *attr, const struct perf_event_spec *spec)
@@ -166,7 +167,8 @@ static int event_open_running(const struct perf_event_spec *spec, int tid, unsig
 	fd = event_open(&attr, tid, (int)cpu, -1);
 	if (fd < 0)
 		return fd == -ENODEV ? -ENXIO : fd;
-	err = perf_read(fd, &value);
+	err = spec->filter ? perf_set_filter(fd, spec->filter) : 0;
+	err = err ?: perf_read(fd, &value);
 	if (!err && spec->period)
 		err = perf_disable(fd);
 	if (err) {
@@ -282,6 +284,11 @@ int perf_open_life(unsigned int cpu)
 int perf_set_program(int fd, int program)
 {
 	return ioctl(fd, PERF_EVENT_IOC_SET_BPF, program) ? -errno : 0;
+}
+
+int perf_set_filter(int fd, const char *filter)
+{
+	return ioctl(fd, PERF_EVENT_IOC_SET_FILTER, filter) ? -errno : 0;
 }
 
 int perf_set_period(int fd, uint64_t period)

@@ -46,6 +46,7 @@ struct perf_event_spec {
 	bool msr;
 	uint64_t period;	/* of samples, in events; 0: no sampling */
 	uint64_t tag;		/* for the program that overflows run; inherited */
+	const char *filter;	/* of a tracepoint; NULL: none */
 };
 
 /* True for the same event on the same rings: two such PMCs may share one counter. */
@@ -101,6 +102,8 @@ bool perf_watchdog(void);
 
 /* Attaches the BPF program that overflows run; events inherited from then on have it, too. */
 int perf_set_program(int fd, int program);
+/* The hits that a tracepoint's event counts, in the kernel's words. */
+int perf_set_filter(int fd, const char *filter);
 /* The event must be disabled.  Inherited copies keep their period. */
 int perf_set_period(int fd, uint64_t period);
 

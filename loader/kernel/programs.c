@@ -114,6 +114,10 @@ int programs_choose(struct pmcbpf *skel, bool reads_msr, struct reason *why)
 	skel->rodata->faults_look = fault || !reads_msr;
 	bpf_program__set_autoload(skel->progs.on_contention,
 				  btf_has(btf, "btf_trace_contention_begin", BTF_KIND_TYPEDEF));
+	bpf_program__set_autoload(skel->progs.on_call_enter,
+				  btf_has(btf, "btf_trace_sys_enter", BTF_KIND_TYPEDEF));
+	bpf_program__set_autoload(skel->progs.on_call_exit,
+				  btf_has(btf, "btf_trace_sys_exit", BTF_KIND_TYPEDEF));
 	skel->rodata->labels = kernel_has_labels();
 	btf__free(btf);
 	skel->rodata->nested = nested > 0;
@@ -200,6 +204,15 @@ static void need_programs(const struct programs *p, enum engine_need what,
 	case NEED_KIND:
 		prog[0] = p->skel->progs.on_switch_kind;
 		break;
+	case NEED_CALL_ENTER:
+		prog[0] = program_if_loaded(p->skel->progs.on_call_enter);
+		break;
+	case NEED_CALL_EXIT:
+		prog[0] = program_if_loaded(p->skel->progs.on_call_exit);
+		break;
+	case NEED_SWITCH_HIT:
+		prog[0] = p->skel->progs.on_switch_hit;
+		break;
 	case NEED_UNMAP:
 		prog[0] = p->skel->progs.on_munmap;
 		prog[1] = p->skel->progs.on_mmap;
@@ -217,6 +230,14 @@ bool programs_attached(const struct programs *p, enum engine_need what)
 bool programs_needed(const struct programs *p, enum engine_need what)
 {
 	return p->needs[what];
+}
+
+bool programs_have(const struct programs *p, enum engine_need what)
+{
+	struct bpf_program *prog[LINKS];
+
+	need_programs(p, what, prog);
+	return prog[0] != NULL;
 }
 
 bool programs_have_hook(const struct programs *p, uint32_t hook)

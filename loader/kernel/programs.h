@@ -23,6 +23,9 @@ enum engine_need {
 	NEED_FAULT,	/* the hooks' counters */
 	NEED_LOCK,
 	NEED_KIND,
+	NEED_CALL_ENTER, /* hits of tracepoints: of system calls … */
+	NEED_CALL_EXIT,
+	NEED_SWITCH_HIT, /* … and of context switches */
 	NEED_UNMAP,	/* executable memory that targets unmap; takes tracefs */
 	NEEDS
 };
@@ -47,6 +50,8 @@ void programs_unneed(struct programs *p, enum engine_need what);
 bool programs_needed(const struct programs *p, enum engine_need what);
 /* True while needed, or not yet detached. */
 bool programs_attached(const struct programs *p, enum engine_need what);
+/* True if this kernel can run the programs of a need. */
+bool programs_have(const struct programs *p, enum engine_need what);
 /* True if this kernel has the tracepoint of an enum abi_hook. */
 bool programs_have_hook(const struct programs *p, uint32_t hook);
 /* Reads the credentials with which the other end of an accepted socket connected. */

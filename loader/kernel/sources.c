@@ -23,6 +23,7 @@ struct cpu_event {
 struct source {
 	struct perf_event_spec spec;
 	struct cpu_event *at;		/* per CPU; NULL: not used */
+	char *filter;			/* spec.filter's memory */
 };
 
 static void source_close(struct sources *s, int source);
@@ -137,11 +138,18 @@ static int source_open(struct sources *s, const struct perf_event_spec *spec, st
 	if (source == ABI_SOURCE_MSR)
 		return deny(why, -EINVAL, "all %d sources are in use", ABI_SOURCE_MSR);
 	new = &s->source[source];
-	new->at = malloc(s->place.ncpu * sizeof(*new->at));
-	if (!new->at)
+	new->filter = spec->filter ? strdup(spec->filter) : NULL;
+	if (spec->filter && !new->filter)
 		return -ENOMEM;
+	new->at = malloc(s->place.ncpu * sizeof(*new->at));
+	if (!new->at) {
+		free(new->filter);
+		new->filter = NULL;
+		return -ENOMEM;
+	}
 	memset(new->at, -1, s->place.ncpu * sizeof(*new->at));
 	new->spec = *spec;
+	new->spec.filter = new->filter;
 	source_begin_anew(s, source);
 	*s->place.switches &= ~(1ull << source);
 	*s->place.switches |= (__u64)source_counts_switches(spec) << source;
@@ -205,6 +213,7 @@ static void source_close(struct sources *s, int source)
 		source_close_on(s, source, cpu);
 	source_begin_anew(s, source);
 	free(s->source[source].at);
+	free(s->source[source].filter);
 	memset(&s->source[source], 0, sizeof(s->source[source]));
 }
 

@@ -79,6 +79,9 @@ static int check_class(struct request *rq, struct allocation *p)
 		return deny(why, -EINVAL, "this machine has no counters of class %s (%u); "
 			    "pmccontrol -L lists what it has, pmccontrol --doctor says why",
 			    daemon_class_name(a->class), a->class);
+	if (*a->filter && !p->class->ops->filters)
+		return deny(why, -EINVAL, "filter: class %s has events without fields; filters are "
+			    "for tracepoints", p->class->prefix);
 	if (PMC_IS_SAMPLING_MODE(a->mode))
 		caps |= PMC_CAP_INTERRUPT;
 	missing = caps & ~p->class->info.caps;
@@ -195,7 +198,7 @@ static unsigned int choose_rows(struct request *rq, struct allocation *p,
 {
 	const struct owner *o = rq->s->owner;
 	bool shareable = p->class->ops->shared;
-	bool no_more = !shareable && may_open_none(rq, p);
+	bool no_more = row_class_pools(p->class) && may_open_none(rq, p);
 	unsigned int n = 0, reserve = user_reserve(o->user, p->rows);
 	uint64_t targets = p->system ? 0 : count_target_rows(rq->d->engine, o->cred.pid);
 

@@ -111,7 +111,7 @@ int op_getlosses(struct request *rq)
 	return 0;
 }
 
-/* False: there is no room left. */
+/* False: there is no room left; the client asks for the rest. */
 static bool dynevent_add(struct request *rq, struct wire_dynevent_rep *rep,
 			 const struct class_event *ev)
 {
@@ -134,15 +134,19 @@ int op_getdyneventinfo(struct request *rq)
 	struct wire_dynevent_rep *rep;
 	struct class_event ev;
 	bool room = true;
+	uint32_t total = 0;
 
 	if (!ops)
-		return deny(&rq->r->why, -EINVAL, "only classes SOFT and MSR have a list of "
-			    "events, not class %u", a->class);
+		return deny(&rq->r->why, -EINVAL, "only classes SOFT, TRACEPOINT and MSR have a "
+			    "list of events, not class %u", a->class);
 	rep = reply_room(rq->r, sizeof(*rep));
-	for (unsigned int i = 0; room && ops->event_at(&m, i, &ev); i++)
-		if (*ev.name)
+	if (ops->list && !a->first)
+		ops->list(&m);
+	for (unsigned int i = 0; ops->event_at(&m, i, &ev); i++)
+		if (*ev.name && total++ >= a->first && room)
 			room = dynevent_add(rq, rep, &ev);
-	return room ? 0 : deny(&rq->r->why, -ENOMEM, "too many events for one reply");
+	rep->total = total;
+	return 0;
 }
 
 /* The PMC to report for a row and CPU; a process-scope row with several PMCs has none. */

@@ -48,7 +48,7 @@ static bool event_item_split(char *item, char **class, char **event)
  */
 static bool event_is_claimed(const char *class, const char *event)
 {
-	static const char *const named[] = { "SOFT", "TSC", "MSR" };
+	static const char *const named[] = { "SOFT", "TSC", "TRACEPOINT", "MSR" };
 
 	if (!event || *event == '*' || !strncasecmp(event, "0x", 2))
 		return false;
@@ -260,6 +260,27 @@ static int judge_registers(const struct judgement *j)
 		    "CAP_SYS_ADMIN, whatever the tunables say", j->q->event);
 }
 
+static int judge_tracepoints(const struct judgement *j)
+{
+	uint64_t allowed = j->r ? rule_number(j) : TRACEPOINTS_PLAIN;
+	const struct setting_question *q = j->q;
+
+	if (allowed == TRACEPOINTS_NONE)
+		return rule_deny(j, -EPERM, "you may not count tracepoints; get CAP_PERFMON, or "
+				 "another rule");
+	if ((!q->admin && !q->filter) || (allowed == TRACEPOINTS_ANY && !q->jailed))
+		return 0;
+	if (allowed == TRACEPOINTS_ANY)
+		return deny(j->why, -EPERM, "%s%s is not for processes in a container; count it on "
+			    "the host", q->event, q->admin ? "" : " with a filter");
+	if (q->admin)
+		return deny(j->why, -EPERM, "%s shows the kernel's work: it needs CAP_PERFMON or a "
+			    "rule with tracepoints=\"any\"; you may count syscalls:*, "
+			    "raw_syscalls:* and exceptions:*", q->event);
+	return deny(j->why, -EPERM, "the kernel runs a filter for the hits of all processes: it "
+		    "needs CAP_PERFMON or a rule with tracepoints=\"any\"; leave it out");
+}
+
 static int judge_pmcs(const struct judgement *j)
 {
 	if (!j->r || j->q->pmcs < rule_number(j))
@@ -342,6 +363,9 @@ static const struct {
 			    TUNABLE(PROC_DEBUG, "self", "any") },
 	[SET_REGISTERS] = { "registers", .words = { "none", "any", "admin" },
 			    .points = POINT_REGISTER, .judge = judge_registers, PRESET("any") },
+	[SET_TRACEPOINTS] = { "tracepoints", .words = { "none", "plain", "any" },
+			      .points = POINT_TRACEPOINT, .judge = judge_tracepoints,
+			      PRESET("plain") },
 	[SET_PMCS] = { "pmcs", .max = 1000000, .unlimited = UNLIMITED, .points = POINT_ALLOCATE,
 		       .judge = judge_pmcs, PRESET("unlimited") },
 	[SET_RATE] = { "rate", .min = 1, .max = 1000000000, .unlimited = UNLIMITED,
@@ -449,11 +473,13 @@ int setting_check(const struct site_rule *r, struct reason *why)
 		s = SET_TRACE;
 	else if (r->set >> SET_REGISTERS & 1 && r->number[SET_REGISTERS] == REGISTERS_ADMIN)
 		s = SET_REGISTERS;
+	else if (r->set >> SET_TRACEPOINTS & 1 && r->number[SET_TRACEPOINTS] == TRACEPOINTS_ANY)
+		s = SET_TRACEPOINTS;
 	if (s == SETTINGS)
 		return 0;
 	return deny(why, -EINVAL, "container=\"any\" and %s=\"%.40s\" contradict each other: whole "
-		    "CPUs, trace rings and registers for administrators are never for processes in "
-		    "containers; remove one", settings[s].name, r->value[s]);
+		    "CPUs, trace rings, and registers and tracepoints for administrators are never for "
+		    "processes in containers; remove one", settings[s].name, r->value[s]);
 }
 
 bool setting_same(const struct site_rule *a, const struct site_rule *b, enum setting s)

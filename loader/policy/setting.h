@@ -16,6 +16,7 @@
 /* Values that are words, as numbers. */
 enum { SETTING_NO, SETTING_YES };
 enum { PROCESSES_SELF, PROCESSES_OWN, PROCESSES_ANY };
+enum { TRACEPOINTS_NONE, TRACEPOINTS_PLAIN, TRACEPOINTS_ANY };
 enum { REGISTERS_NONE, REGISTERS_ANY, REGISTERS_ADMIN };
 
 /* The points at which operations ask settings. */
@@ -27,6 +28,7 @@ enum setting_point {
 	POINT_PERIOD = 16,		/* the period of a sampling PMC is set, or the PMC starts */
 	POINT_LOG = 32,			/* a log is configured */
 	POINT_TRACE = 64,		/* a copy of a trace ring is made */
+	POINT_TRACEPOINT = 128,		/* allocation of class TRACEPOINT: the event */
 };
 
 /* The facts that settings judge; those that the point does not need are 0. */
@@ -36,7 +38,8 @@ struct setting_question {
 	uint32_t mode;			/* enum pmc_mode */
 	const char *class, *event, *number;	/* of the event; NULL: it has none */
 	bool kernel;			/* the event is counted in the kernel, too */
-	bool admin;			/* POINT_REGISTER: for administrators … */
+	bool admin;			/* POINT_REGISTER, _TRACEPOINT: for administrators … */
+	bool filter;			/* … it has a filter */
 	bool jailed;			/* … and the client is in a container */
 	uid_t uid;			/* the user that is charged … */
 	unsigned int pmcs;		/* … and the number of its PMCs */

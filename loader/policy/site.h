@@ -36,6 +36,7 @@ enum setting {
 	SET_KERNEL,			/* the kernel's side of events */
 	SET_PROCESSES,			/* targets */
 	SET_REGISTERS,			/* class MSR */
+	SET_TRACEPOINTS,		/* class TRACEPOINT */
 	SET_PMCS,			/* of the user together */
 	SET_RATE,			/* samples a second, by a clock */
 	SET_PERIOD,			/* events from sample to sample */

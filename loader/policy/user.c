@@ -26,6 +26,7 @@ static const struct {
 	[POOL_TARGETS] = { "target processes", NULL },
 	[POOL_EVENTS] = { "event descriptors", NULL },
 	[POOL_SOURCES] = { "sources of software events", NULL },
+	[POOL_TRACEPOINTS] = { "tracepoints", NULL },
 	[POOL_REGISTERS] = { "registers counted for processes", NULL },
 	[POOL_SHARES] = { "counts of logged processes", NULL },
 	[POOL_HELPERS] = { "requests under way", NULL },

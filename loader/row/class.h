@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Classes of PMCs: SOFT, TSC, the hardware classes (one table serves them all) and MSR.  All
- * differences between classes are entries of their tables; nothing else in the daemon asks which
+ * Classes of PMCs: SOFT, TSC, TRACEPOINT, the hardware classes (one table serves them all), MSR.
+ * All differences between classes are entries of their tables; nothing else in the daemon asks which
  * class a PMC belongs to.
  *
  * A new class has a file class_NAME.c with its table, a line in class.c, a manual page and tests.
@@ -74,6 +74,7 @@ struct class_ops {
 	uint32_t events;		/* enum pmc_class, if event_at() lists its events */
 	const char *separator;		/* IAP-3, but SOFT3 */
 	bool shared;		/* its rows have room for any number of PMCs */
+	bool filters;		/* its events take a filter */
 	bool rediscovered;	/* SIGHUP discovers its rows anew */
 	bool counters;		/* a row is a counter of the CPUs: others may take it, and programs
 				   may read its register */
@@ -85,11 +86,13 @@ struct class_ops {
 	int (*add_rows)(struct row_table *t, const struct class_machine *m, struct reason *why);
 	/* Resolves and checks the event; fills in `spec`, `name` and the possible rows. */
 	int (*plan)(struct allocation *p, struct reason *why);
+	/* Before the first event of a list is asked for; NULL: nothing to do. */
+	void (*list)(const struct class_machine *m);
 	/* The i-th event, from 0 on; false: there are no more.  The name "" is skipped. */
 	bool (*event_at)(const struct class_machine *m, unsigned int i, struct class_event *ev);
 };
 
-extern const struct class_ops class_soft, class_tsc, class_hardware, class_msr;
+extern const struct class_ops class_soft, class_tsc, class_tracepoint, class_hardware, class_msr;
 
 /* All classes, in the order of their rows; NULL at the end. */
 extern const struct class_ops *const classes[];

@@ -101,9 +101,14 @@ uint32_t row_disposition(const struct row *r)
 	return r->balance > 0 ? PMC_DISP_THREAD : PMC_DISP_STANDALONE;
 }
 
+bool row_class_pools(const struct row_class *c)
+{
+	return !c->ops->one_row && c->info.num > 1;
+}
+
 bool row_is_reserved(const struct row_class *c, unsigned int row, unsigned int reserve)
 {
-	return !c->ops->shared && row - c->info.first_row + reserve >= c->info.num;
+	return row_class_pools(c) && row - c->info.first_row + reserve >= c->info.num;
 }
 
 enum row_verdict row_judge(const struct row *r, const struct row_request *rq)

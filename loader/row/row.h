@@ -69,9 +69,10 @@ uint32_t row_disposition(const struct row *r);	/* enum pmc_disp */
 /*
  * A row serves one scope at a time, and a process has at most one PMC on it.  A user with PMCs on
  * all rows would keep all others from the other scope, and from measuring that user's processes.
- * The last rows of a class, `reserve` in number, are therefore for privileged users only.  Rows of
- * shared classes need no such rule.
+ * The last rows of a class, `reserve` in number, are therefore for privileged users only.  Classes
+ * without a choice of rows for an event need no such rule.
  */
+bool row_class_pools(const struct row_class *c);
 bool row_is_reserved(const struct row_class *c, unsigned int row, unsigned int reserve);
 
 struct row_request {

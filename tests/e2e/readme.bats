@@ -115,6 +115,12 @@ block() { awk -v word="$1" 'index($0, word) { on = 1 } on && /^([^ ]|    [#$] )/
 	has '^C +Idx +Delta-T +Trace' ' syscall p=0x[0-9a-f]+ #0x'
 }
 
+@test "tracepoints, with a filter" {
+	in_tmpdir_with_daemon
+	runs 'pmcstat -d -p syscalls:sys_enter_openat'
+	has '^# p/syscalls:sys_enter_openat p/syscalls:sys_enter_write *$' '^ +[1-9][0-9]+ +[1-9][0-9]* *$'
+}
+
 @test "registers" {
 	in_tmpdir_with_daemon
 	pmccontrol -L | grep -q 'MSR-SMI' || skip "this machine has no register SMI that anything reads"

@@ -233,13 +233,34 @@ static void do_alloc(char **arg)
 		.cpu = strcmp(arg[3], "any") ? (uint32_t)number(arg[3]) : (uint32_t)PMC_CPU_ANY,
 	};
 	struct wire_allocate_rep *rep = payload();
-	int err = say("alloc", call(WIRE_OP_PMCALLOCATE, &r, sizeof(r)));
+	int err;
+
+	memcpy(r.event_name, c.name, sizeof(r.event_name));
+	memcpy(r.filter, c.filter, sizeof(r.filter));
+	err = say("alloc", call(WIRE_OP_PMCALLOCATE, &r, sizeof(r)));
 
 	if (!err) {
 		c.pmcid = rep->pmcid;
 		printf(" 0x%08x", rep->pmcid);
 	}
 	finish(err);
+}
+
+/* All bytes of the field may be used: the daemon must look for the end. */
+static void do_tracepoint(char **arg)
+{
+	memset(c.name, 0, sizeof(c.name));
+	memcpy(c.name, arg[0], strnlen(arg[0], sizeof(c.name)));
+}
+
+/* A filter is one word of an order: "+" stands for a blank. */
+static void do_filter(char **arg)
+{
+	memset(c.filter, 0, sizeof(c.filter));
+	memcpy(c.filter, arg[0], strnlen(arg[0], sizeof(c.filter)));
+	for (size_t i = 0; i < sizeof(c.filter); i++)
+		if (c.filter[i] == '+')
+			c.filter[i] = ' ';
 }
 
 static void simple(const char *word, uint16_t op)
@@ -472,6 +493,7 @@ static const struct {
 	{ "stats", 0, do_stats },
 	{ "version", 1, do_version },
 	{ "alloc", 5, do_alloc },
+	{ "tracepoint", 1, do_tracepoint }, { "filter", 1, do_filter },
 	{ "start", 0, do_start },
 	{ "stop", 0, do_stop },
 	{ "release", 0, do_release },

@@ -15,6 +15,8 @@ struct client {
 	uint32_t pmcid;			/* of the latest allocation */
 	uint32_t caps;			/* of the next ones */
 	int send_fds[300];
+	char name[WIRE_NAME_MAX];	/* of a tracepoint, and the filter … */
+	char filter[WIRE_FILTER_MAX];	/* … of the next allocations */
 	unsigned int nsend;		/* go along with the next message */
 	unsigned int unread;		/* replies to a flood */
 	bool unheard;			/* the next request's reply comes later */

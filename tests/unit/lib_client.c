@@ -369,7 +369,7 @@ static void test_versions(void **state)
 	f->version = PMC_VERSION;
 	f->wire_version = WIRE_VERSION + 1;
 	expect_errno(pmc_init(), EPROTO);
-	assert_contains(pmc_errstr(), "wire version 2");
+	assert_contains(pmc_errstr(), "wire version 3");
 	f->wire_version = WIRE_VERSION;
 	f->cputype = 0x7777;
 	expect_errno(pmc_init(), ENXIO);

@@ -72,6 +72,40 @@ int engine_new(struct engine **out, struct reason *why)
 
 void engine_free(struct engine *e) { free(e); }
 
+bool tracefs_here(void) { return fake.tracefs; }
+
+int tracefs_id(const char *name, uint64_t *id, struct reason *why)
+{
+	static const char *const names[] = {
+		"syscalls:sys_enter_openat", "sched:sched_switch", "sched:sched_stat_runtime",
+		"kmem:kmalloc",
+	};
+
+	for (unsigned int i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(name, names[i])) {
+			*id = 100 + i;
+			return 0;
+		}
+	return deny(why, -ENOENT, "fake: no tracepoint %s", name);
+}
+
+int tracepoints_check(struct tracepoints *t, const char *name, const struct perf_event_spec *spec,
+		      struct reason *why)
+{
+	return strcmp(spec->filter, "bad") ? 0 : deny(why, -EINVAL, "fake: bad filter of %s", name);
+}
+
+void tracepoints_list(struct tracepoints *t) { }
+
+/* Enough for more than one reply. */
+const char *tracepoints_listed(const struct tracepoints *t, unsigned int i)
+{
+	static char name[32];
+
+	snprintf(name, sizeof(name), "%s:event_%u", i % 2 ? "syscalls" : "kmem", i);
+	return i < FAKE_TRACEPOINTS ? name : NULL;
+}
+
 bool programs_have_hook(const struct programs *p, uint32_t hook)
 {
 	return !(fake.lacks_hooks >> hook & 1);

@@ -12,7 +12,10 @@ enum fake_register {
 	FAKE_TSC, FAKE_APERF, FAKE_SMI, FAKE_ENERGY_PKG, FAKE_ENERGY_RAM, FAKE_REGISTERS
 };
 
+#define FAKE_TRACEPOINTS 2500
+
 struct fake {
+	bool tracefs;			/* there are tracepoints */
 	bool offline[FAKE_CPUS];
 	unsigned int pmus;		/* that perf_discover() finds: 4 rows each */
 	int rank[FAKE_ROWS];		/* what count_rank() says of a row */

@@ -5,8 +5,9 @@
  *	load [-w] [WHAT=N...]
  *
  * Every thread and child does spins (rounds of two user-mode instructions), pages (fresh pages
- * written), reads (fresh pages read), fills (fresh pages that the kernel writes, in read(2)) and
- * switches (voluntary).  threads and children exist before the work begins; late and forks are made
+ * written), reads (fresh pages read), fills (fresh pages that the kernel writes, in read(2)),
+ * switches (voluntary), calls (of sched_get_priority_max(2), every second one with policy 1) and
+ * moves (to another CPU, each with such a call there, of policy 0).  threads and children exist before the work begins; late and forks are made
  * then, and each of the forks has `below` children itself.  locks makes two threads
  * fight for a lock of the kernel.
  *
@@ -26,6 +27,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -49,14 +51,16 @@ struct figures {
 };
 
 enum what {
-	SPINS, PAGES, READS, FILLS, SWITCHES, THREADS, LATE, CHILDREN, FORKS, BELOW, LOCKS, WHATS
+	SPINS, PAGES, READS, FILLS, SWITCHES, THREADS, LATE, CHILDREN, FORKS, BELOW, LOCKS,
+	CALLS, MOVES, WHATS
 };
 
 static const char *const names[WHATS] = {
 	[SPINS] = "spins",	 [PAGES] = "pages",	[READS] = "reads",
 	[FILLS] = "fills",	 [SWITCHES] = "switches", [THREADS] = "threads",
 	[LATE] = "late",	 [CHILDREN] = "children", [FORKS] = "forks",
-	[BELOW] = "below",	 [LOCKS] = "locks",
+	[BELOW] = "below",	 [LOCKS] = "locks",	[CALLS] = "calls",
+	[MOVES] = "moves",
 };
 
 struct load {
@@ -194,6 +198,26 @@ static void nap_once(void)
 	while (voluntary() == before);
 }
 
+/* Goes from one of its CPUs to the next. */
+static void move_once(void)
+{
+	cpu_set_t may, one;
+	int cpu = sched_getcpu();
+
+	if (sched_getaffinity(0, sizeof(may), &may))
+		die("CPUs");
+	do
+		cpu = (cpu + 1) % CPU_SETSIZE;
+	while (!CPU_ISSET(cpu, &may));
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	if (sched_setaffinity(0, sizeof(one), &one))
+		die("a move");
+	sched_get_priority_max(SCHED_OTHER);
+	if (sched_setaffinity(0, sizeof(may), &may))
+		die("CPUs");
+}
+
 static void work(const struct load *l)
 {
 	touch(l->n[PAGES], true);
@@ -201,6 +225,10 @@ static void work(const struct load *l)
 	fill(l->n[FILLS]);
 	for (unsigned long i = 0; i < l->n[SWITCHES]; i++)
 		nap_once();
+	for (unsigned long i = 0; i < l->n[CALLS]; i++)
+		sched_get_priority_max(i % 2 ? SCHED_FIFO : SCHED_OTHER);
+	for (unsigned long i = 0; i < l->n[MOVES]; i++)
+		move_once();
 	if (l->n[SPINS])
 		spin(l->n[SPINS]);
 }

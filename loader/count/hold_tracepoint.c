@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Hits of tracepoints that BPF programs count.  All PMCs of a tracepoint share one counter; each
+ * user pays once for it, whatever the number of his PMCs.  System-scope PMCs read the counter of
+ * their CPU, which goes on where it was after the CPU has been offline.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "cpu_event.h"
+#include "hold_tracepoint.h"
+
+/* --- users ------------------------------------------------------------------------------------ */
+
+static bool tracepoint_is_shared(struct count *c, void *arg)
+{
+	const struct count *other = arg;
+
+	return c != other && c->source == other->source &&
+	       c->owner->user == other->owner->user;
+}
+
+static int tracepoint_pay(struct count *c, struct reason *why)
+{
+	struct user *u = c->owner->user;
+	int err;
+
+	if (hotplug_any(c->e->hotplug, tracepoint_is_shared, c))
+		return 0;
+	err = user_take(u->table, u, POOL_TRACEPOINTS, 1, why);
+	c->pays_tracepoint = !err;
+	return err;
+}
+
+static bool tracepoint_inherit(struct count *c, void *arg)
+{
+	if (!tracepoint_is_shared(c, arg))
+		return false;
+	c->pays_tracepoint = true;
+	return true;
+}
+
+static void tracepoint_pay_back(struct count *c)
+{
+	struct user *u = c->owner->user;
+
+	if (!c->pays_tracepoint)
+		return;
+	c->pays_tracepoint = false;
+	if (!hotplug_any(c->e->hotplug, tracepoint_inherit, c))
+		user_give(u->table, u, POOL_TRACEPOINTS, 1);
+}
+
+/* --- the counter ------------------------------------------------------------------------------ */
+
+struct holders {
+	pid_t pid;			/* of one of them */
+	unsigned int n;
+};
+
+static bool tracepoint_hold_listed(struct count *c, void *arg)
+{
+	struct holders *h = arg;
+
+	if (c->source >= ABI_SOURCE_TRACEPOINT) {
+		h->pid = c->owner->tgid;
+		h->n++;
+	}
+	return false;
+}
+
+static int tracepoint_deny_room(const struct count *c, struct reason *why)
+{
+	struct holders h = { .n = 0 };
+
+	(void)hotplug_any(c->e->hotplug, tracepoint_hold_listed, &h);
+	return deny(why, -EINVAL, "%d tracepoints are counted at once, and no more can be: %u PMCs "
+		    "of class TRACEPOINT have them, one is process %d's; release some",
+		    ABI_TRACEPOINTS, h.n, (int)h.pid);
+}
+
+int hold_tracepoint(struct count *c, struct reason *why)
+{
+	int err;
+
+	if (c->spec.event.filter)
+		return -ENOSYS;
+	c->source = tracepoints_take(c->e->tracepoints, c->spec.tracepoint, &c->spec.event, why);
+	if (c->source < 0) {
+		err = c->source;
+		c->source = -1;
+		return err == -ENOSPC ? tracepoint_deny_room(c, why) : err;
+	}
+	err = tracepoint_pay(c, why);
+	if (err) {
+		tracepoints_give(c->e->tracepoints, c->source);
+		c->source = -1;
+		return err;
+	}
+	c->backend = c->spec.system ? &backend_cpu_tracepoint : &backend_slices;
+	return 0;
+}
+
+void hold_tracepoint_end(struct count *c)
+{
+	tracepoint_pay_back(c);
+	tracepoints_give(c->e->tracepoints, c->source);
+}
+
+/* --- system scope ----------------------------------------------------------------------------- */
+
+static int cpu_tracepoint_now(const struct count *c, uint64_t *value, struct reason *why)
+{
+	int err = tracepoints_now(c->e->tracepoints, c->source, c->spec.cpu, value);
+
+	return err ? deny(why, err, "CPU %u: the hits of row %u (%s) cannot be read: %s",
+			  c->spec.cpu, c->spec.row, c->spec.row_name, strerror(-err)) : 0;
+}
+
+static int cpu_tracepoint_start(struct count *c, struct reason *why)
+{
+	int err = cpu_tracepoint_now(c, &c->start, why);
+
+	return err ?: count_state_away(c, why);
+}
+
+static int cpu_tracepoint_stop(struct count *c, struct reason *why)
+{
+	uint64_t now;
+	int err = cpu_tracepoint_now(c, &now, why);
+
+	c->lost |= err != 0;
+	if (!err)
+		c->raw += now - c->start;
+	return err ?: count_state_away(c, why);
+}
+
+static int cpu_tracepoint_read(struct count *c, uint64_t *raw, struct reason *why)
+{
+	uint64_t now = c->start;
+	int err = c->lost ? count_state_lost(c, -EBUSY, why) : 0;
+
+	if (!err && c->running)
+		err = cpu_tracepoint_now(c, &now, why);
+	*raw = c->raw + (c->running ? now - c->start : 0);
+	return err ?: count_state_away(c, why);
+}
+
+const struct backend backend_cpu_tracepoint = {
+	.name = "CPU tracepoint", .start = cpu_tracepoint_start, .stop = cpu_tracepoint_stop,
+	.read = cpu_tracepoint_read, .how_stopped = WIRE_HOW_VALUE, .fill = cpu_event_fill,
+};

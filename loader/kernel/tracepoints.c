@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* See tracepoints.h. */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/base/helper.h"
+#include "lib/base/wire.h"
+#include "engine.h"
+#include "pmcbpf.skel.h"
+#include "slot.skel.h"
+#include "tracefs.h"
+#include "tracepoints.h"
+
+#define LINGER 100		/* ms for which unneeded programs stay attached */
+
+/* The program that counts a tracepoint. */
+enum slot_way {
+	SLOT_OWN,		/* an instance of slot.bpf.c */
+	SLOT_ENTER, SLOT_EXIT,	/* the program of all system calls */
+	SLOT_SWITCH,		/* the program of context switches */
+};
+
+/*
+ * A counter.  Its tracepoint and its loaded program stay until another tracepoint needs the
+ * counter, so that the next PMC of the same tracepoint waits for nothing.
+ */
+struct slot {
+	char name[WIRE_NAME_MAX];	/* "": never used */
+	unsigned int users;
+	bool attached;
+	enum slot_way way;
+	uint32_t call;			/* SLOT_ENTER, SLOT_EXIT: the system call's number */
+	struct slot_bpf *skel;		/* SLOT_OWN; NULL: not loaded */
+	struct bpf_link *link;
+	int64_t since;			/* users == 0: from this time on, ms */
+};
+
+struct tracepoints {
+	struct engine *e;
+	struct helpers *helpers;	/* NULL while the daemon starts */
+	struct slot slot[ABI_TRACEPOINTS];
+	struct tracefs_list list;
+};
+
+struct tracepoints *tracepoints_new(struct engine *e)
+{
+	struct tracepoints *t = calloc(1, sizeof(*t));
+
+	if (t)
+		t->e = e;
+	return t;
+}
+
+void tracepoints_free(struct tracepoints *t)
+{
+	if (!t)
+		return;
+	for (unsigned int i = 0; i < ABI_TRACEPOINTS; i++) {
+		bpf_link__destroy(t->slot[i].link);
+		slot_bpf__destroy(t->slot[i].skel);
+	}
+	tracefs_list_free(&t->list);
+	free(t);
+}
+
+void tracepoints_helpers_from(struct tracepoints *t, struct helpers *helpers)
+{
+	t->helpers = helpers;
+}
+
+static int tracepoints_ctl(const struct tracepoints *t, uint64_t op, uint64_t a, uint64_t b,
+			   uint64_t c)
+{
+	uint64_t args[4] = { op, a, b, c };
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = args, .ctx_size_in = sizeof(args));
+	int err = bpf_prog_test_run_opts(bpf_program__fd(t->e->skel->progs.tracepoint_ctl), &opts);
+
+	return err ?: (int)opts.retval;
+}
+
+void tracepoints_list(struct tracepoints *t)
+{
+	struct reason unused;
+
+	tracefs_list_free(&t->list);
+	(void)tracefs_list(&t->list, &unused);
+}
+
+const char *tracepoints_listed(const struct tracepoints *t, unsigned int i)
+{
+	return i < t->list.n ? t->list.name[i] : NULL;
+}
+
+/* --- perf's view of the tracepoint ------------------------------------------------------------ */
+
+/* A disabled event of the tracepoint, on any CPU. */
+static int event_open_idle(const struct perf_event_spec *spec)
+{
+	int fd = -ENXIO;
+
+	for (unsigned int cpu = 0; fd == -ENXIO && cpu < perf_ncpu(); cpu++)
+		if (perf_cpu_online(cpu))
+			fd = perf_open_task(spec, -1, (int)cpu);
+	return fd;
+}
+
+/* The kernel waits for a grace period when it drops a tracepoint's last event. */
+static void event_close_idle(struct tracepoints *t, int fd)
+{
+	if (t->helpers)
+		helper_dispose(t->helpers, &fd, 1);
+	else
+		close(fd);
+}
+
+int tracepoints_check(struct tracepoints *t, const char *name, const struct perf_event_spec *spec,
+		      struct reason *why)
+{
+	struct perf_event_spec bare = *spec;
+	int fd, err;
+
+	bare.filter = NULL;
+	fd = event_open_idle(&bare);
+	if (fd < 0)
+		return deny(why, fd == -ENOENT || fd == -ENODEV ? -EOPNOTSUPP : fd,
+			    "perf cannot count %s here: %s", name, perf_error(fd));
+	err = spec->filter ? perf_set_filter(fd, spec->filter) : 0;
+	event_close_idle(t, fd);
+	return err ? tracefs_deny_filter(name, spec->filter, err, why) : 0;
+}
+
+/* Finds the program for the tracepoint: -ENOSYS: none. */
+static int slot_learn(struct tracepoints *t, struct slot *s, const struct perf_event_spec *spec,
+		      struct reason *why)
+{
+	const struct abi_tracepoint *learned = &t->e->skel->bss->learned;
+	int fd = event_open_idle(spec), err;
+
+	if (fd < 0)
+		return deny(why, fd, "perf cannot count %s here: %s", s->name, perf_error(fd));
+	err = tracepoints_ctl(t, ABI_TRACEPOINT_LEARN, (uint32_t)fd, 0, 0);
+	event_close_idle(t, fd);
+	if (err)
+		return -ENOSYS;
+	if (learned->enter >= 0 || learned->exit >= 0) {
+		s->way = learned->enter >= 0 ? SLOT_ENTER : SLOT_EXIT;
+		s->call = (uint32_t)(learned->enter >= 0 ? learned->enter : learned->exit);
+		return s->call < ABI_CALLS ? 0 : -ENOSYS;
+	}
+	if (strcmp(learned->name, strchr(s->name, ':') + 1))
+		return -ENOSYS;
+	s->way = strcmp(learned->name, "sched_switch") ? SLOT_OWN : SLOT_SWITCH;
+	return 0;
+}
+
+/* --- counters --------------------------------------------------------------------------------- */
+
+static unsigned int slot_number(const struct tracepoints *t, const struct slot *s)
+{
+	return (unsigned int)(s - t->slot);
+}
+
+/* The numbers of the system calls in the programs' tables. */
+static __u8 *slot_call(const struct tracepoints *t, const struct slot *s)
+{
+	return s->way == SLOT_ENTER ? &t->e->skel->bss->call_enters[s->call] :
+				      &t->e->skel->bss->call_exits[s->call];
+}
+
+static enum engine_need slot_need(const struct slot *s)
+{
+	switch (s->way) {
+	case SLOT_ENTER:
+		return NEED_CALL_ENTER;
+	case SLOT_EXIT:
+		return NEED_CALL_EXIT;
+	default:
+		return NEED_SWITCH_HIT;
+	}
+}
+
+/* Loads the slot's own program, once. */
+static int slot_load(struct tracepoints *t, struct slot *s)
+{
+	int err;
+
+	if (s->skel)
+		return 0;
+	s->skel = slot_bpf__open();
+	if (!s->skel)
+		return -errno;
+	s->skel->rodata->slot = slot_number(t, s);
+	err = bpf_map__reuse_fd(s->skel->maps.cpus, bpf_map__fd(t->e->skel->maps.cpus));
+	err = err ?: slot_bpf__load(s->skel);
+	err = err ?: tracepoints_ctl(t, ABI_TRACEPOINT_MISSES,
+				     (uint32_t)bpf_program__fd(s->skel->progs.on_slot),
+				     slot_number(t, s),
+				     (uint32_t)bpf_map__fd(t->e->skel->maps.anchor));
+	if (err) {
+		slot_bpf__destroy(s->skel);
+		s->skel = NULL;
+	}
+	return err;
+}
+
+static int slot_attach_own(struct tracepoints *t, struct slot *s)
+{
+	const char *name = strchr(s->name, ':') + 1;
+	int err = slot_load(t, s);
+
+	if (err)
+		return err;
+	s->link = bpf_program__attach_raw_tracepoint(s->skel->progs.on_slot, name);
+	return s->link ? 0 : -errno;
+}
+
+static int slot_attach(struct tracepoints *t, struct slot *s, struct reason *why)
+{
+	int err;
+
+	if (s->way == SLOT_OWN) {
+		err = slot_attach_own(t, s);
+		/* The kernel lacks what this needs, or the tracepoint has no place for programs. */
+		return err == -ENOENT || err == -EOPNOTSUPP || err == -EINVAL ? -ENOSYS :
+		       err ? deny(why, err, "cannot attach a program to %s: %s", s->name,
+				  strerror(-err)) : 0;
+	}
+	if (!programs_have(t->e->programs, slot_need(s)))
+		return -ENOSYS;
+	err = engine_need(t->e, slot_need(s), why);
+	if (err)
+		return err;
+	if (s->way == SLOT_SWITCH) {
+		for (unsigned int cpu = 0; cpu < t->e->ncpu; cpu++)
+			t->e->cpus[cpu].hit_next = ~0u;
+		t->e->skel->bss->tracepoint_switch = 1 + slot_number(t, s);
+	} else {
+		*slot_call(t, s) = (__u8)(1 + slot_number(t, s));
+	}
+	return 0;
+}
+
+static void slot_detach(struct tracepoints *t, struct slot *s)
+{
+	if (!s->attached)
+		return;
+	s->attached = false;
+	if (s->way == SLOT_OWN) {
+		bpf_link__destroy(s->link);
+		s->link = NULL;
+		return;
+	}
+	if (s->way == SLOT_SWITCH)
+		t->e->skel->bss->tracepoint_switch = 0;
+	else
+		*slot_call(t, s) = 0;
+	engine_unneed(t->e, slot_need(s));
+}
+
+static struct slot *slot_find(struct tracepoints *t, const char *name)
+{
+	for (unsigned int i = 0; i < ABI_TRACEPOINTS; i++)
+		if (!strcmp(t->slot[i].name, name))
+			return &t->slot[i];
+	return NULL;
+}
+
+/* A counter that nobody uses: a new one, or the one whose last use is the longest ago. */
+static struct slot *slot_choose(struct tracepoints *t)
+{
+	struct slot *best = NULL;
+
+	for (unsigned int i = 0; i < ABI_TRACEPOINTS; i++) {
+		struct slot *s = &t->slot[i];
+
+		if (!*s->name)
+			return s;
+		if (!s->users && (!best || s->since < best->since))
+			best = s;
+	}
+	return best;
+}
+
+static int slot_begin(struct tracepoints *t, struct slot *s, const char *name,
+		      const struct perf_event_spec *spec, struct reason *why)
+{
+	int err;
+
+	slot_detach(t, s);
+	snprintf(s->name, sizeof(s->name), "%s", name);
+	err = slot_learn(t, s, spec, why);
+	if (err)
+		*s->name = '\0';
+	return err;
+}
+
+int tracepoints_take(struct tracepoints *t, const char *name, const struct perf_event_spec *spec,
+		     struct reason *why)
+{
+	struct slot *s = slot_find(t, name);
+	int err = 0;
+
+	if (!s) {
+		s = slot_choose(t);
+		err = s ? slot_begin(t, s, name, spec, why) :
+		      deny(why, -ENOSPC, "%d tracepoints are counted, and no more can be",
+			   ABI_TRACEPOINTS);
+	}
+	if (!err && !s->attached) {
+		err = slot_attach(t, s, why);
+		s->attached = !err;
+	}
+	DEBUG(t->e->debug, MD, CONFIG, "tracepoint %s: %s", name, strerror(-err));
+	if (err)
+		return err;
+	s->users++;
+	return ABI_SOURCE_TRACEPOINT + (int)slot_number(t, s);
+}
+
+void tracepoints_give(struct tracepoints *t, int source)
+{
+	struct slot *s = &t->slot[source - ABI_SOURCE_TRACEPOINT];
+
+	if (--s->users)
+		return;
+	s->since = (int64_t)clock_ns() / 1000000;
+	/* These programs linger by themselves. */
+	if (s->way != SLOT_OWN)
+		slot_detach(t, s);
+}
+
+int tracepoints_now(const struct tracepoints *t, int source, unsigned int cpu, uint64_t *value)
+{
+	int err = tracepoints_ctl(t, ABI_TRACEPOINT_NOW, cpu,
+				  (uint64_t)(source - ABI_SOURCE_TRACEPOINT), 0);
+
+	*value = t->e->skel->bss->learned.hits;
+	return err;
+}
+
+int tracepoints_settle(struct tracepoints *t)
+{
+	int64_t now = (int64_t)clock_ns() / 1000000, next = -1;
+
+	for (unsigned int i = 0; i < ABI_TRACEPOINTS; i++) {
+		struct slot *s = &t->slot[i];
+		int64_t left = s->since + LINGER - now;
+
+		if (!s->attached || s->users)
+			continue;
+		if (left <= 0)
+			slot_detach(t, s);
+		else if (next < 0 || left < next)
+			next = left;
+	}
+	return (int)next;
+}

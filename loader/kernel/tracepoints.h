@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Counters of tracepoints' hits, which BPF programs keep for each CPU: sources that slices are cut
+ * from, like perf's events, at a part of the cost.  A tracepoint that several PMCs count has one
+ * counter; tracepoint.bpf.c has the programs.
+ */
+#ifndef PMCBPF_TRACEPOINTS_H
+#define PMCBPF_TRACEPOINTS_H
+
+#include <stdint.h>
+
+#include "loader/base/base.h"
+#include "perf.h"
+
+struct engine;
+struct helpers;
+struct tracepoints;
+
+struct tracepoints *tracepoints_new(struct engine *e);
+void tracepoints_free(struct tracepoints *t);
+/* Lets helpers close descriptors that the kernel delays. */
+void tracepoints_helpers_from(struct tracepoints *t, struct helpers *helpers);
+
+/*
+ * Takes the counter of the tracepoint "SYSTEM:NAME", whose perf event is `spec`; it runs from now
+ * on.  Returns the source's number, or -errno; -ENOSPC: all counters are in use; -ENOSYS: it is
+ * one that only perf can count.
+ */
+int tracepoints_take(struct tracepoints *t, const char *name, const struct perf_event_spec *spec,
+		     struct reason *why);
+void tracepoints_give(struct tracepoints *t, int source);
+/* The counter's value on one CPU. */
+int tracepoints_now(const struct tracepoints *t, int source, unsigned int cpu, uint64_t *value);
+
+/* 0 if perf opens the event here and takes its filter, else the reason. */
+int tracepoints_check(struct tracepoints *t, const char *name, const struct perf_event_spec *spec,
+		      struct reason *why);
+
+/* Reads the names of all anew; the i-th of them, in alphabetical order, or NULL. */
+void tracepoints_list(struct tracepoints *t);
+const char *tracepoints_listed(const struct tracepoints *t, unsigned int i);
+
+/* Detaches programs that were not needed for a moment; see programs_settle(). */
+int tracepoints_settle(struct tracepoints *t);
+
+#endif
