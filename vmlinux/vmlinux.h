@@ -302,7 +302,7 @@ struct trace_event_raw_sys_enter {
 	unsigned long args[6];
 };
 
-/* Only ever read through PT_REGS_*_CORE. */
+/* Only ever read through PT_REGS_*_CORE, and by programs that get a typed pointer. */
 struct pt_regs {
 	unsigned long di, si, dx, cx, r8, ip, sp, ax;
 	unsigned long orig_ax;		/* the system call's number on x86 … */

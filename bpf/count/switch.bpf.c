@@ -93,25 +93,45 @@ static __always_inline u64 register_read(struct abi_cpu *c, u32 source)
 	return now == ~0ull ? source_lost(c, source) : last + ((now - last) & r->mask);
 }
 
-/* The kernel skips a program that is running on this CPU already, and counts what that misses. */
-static __always_inline u64 tracepoint_read(const struct abi_cpu *c, u32 source)
+/*
+ * The hits of a tracepoint on this CPU.  The kernel skips a program that is running on the CPU
+ * already, and counts what that misses.  Neither inlined nor static, so that the verifier checks
+ * this once, not in each round of the loops.
+ */
+__noinline u64 tracepoint_read(u32 cpu, u32 source)
 {
+	struct abi_cpu *c = bpf_map_lookup_elem(&cpus, &cpu);
 	u32 slot = source;
 	u64 misses = 0;
 
 	barrier_var(slot);	/* or the compiler hides the bounds from the verifier */
 	slot &= ABI_TRACEPOINTS - 1;
+	if (!c)
+		return 0;
 	if (c->misses[slot])
 		bpf_probe_read_kernel(&misses, sizeof(misses), (void *)c->misses[slot]);
 	return c->hits[slot] + misses + (c->hit_due == 1 + slot);
+}
+
+/* The same once in a change of slices: see source_refresh(). */
+__noinline int tracepoint_refresh(u32 cpu, u32 source)
+{
+	struct abi_cpu *c = bpf_map_lookup_elem(&cpus, &cpu);
+	u32 slot = source;
+
+	barrier_var(slot);
+	slot &= ABI_TRACEPOINTS - 1;
+	if (!c || c->fresh >> slot & 1)
+		return 0;
+	c->fresh |= 1ull << slot;
+	c->now[ABI_SOURCE_TRACEPOINT + slot] = tracepoint_read(cpu, source);
+	return 0;
 }
 
 static __always_inline u64 source_read(struct abi_cpu *c, u32 cpu, u32 source)
 {
 	u64 now;
 
-	if (source >= ABI_SOURCE_TRACEPOINT)
-		return tracepoint_read(c, source);
 	if (source >= ABI_SOURCE_HOOK)
 		return c->hook[source & 7] + (c->due == 1 + (source & 7));
 	if (reads_msr && source >= ABI_SOURCE_MSR)
@@ -126,14 +146,13 @@ static __always_inline u64 source_read(struct abi_cpu *c, u32 cpu, u32 source)
  */
 static __always_inline u64 source_refresh(struct abi_cpu *c, u32 cpu, u32 source, u64 fresh)
 {
-	u64 bit = 1ull << (source & 63);
-
-	if (!((source < ABI_SOURCE_TRACEPOINT ? fresh : c->fresh) & bit))
-		c->now[source & (ABI_ALL_SOURCES - 1)] = source_read(c, cpu, source);
-	if (source < ABI_SOURCE_TRACEPOINT)
-		return fresh | bit;
-	c->fresh |= bit;
-	return fresh;
+	if (source >= ABI_SOURCE_TRACEPOINT) {
+		tracepoint_refresh(cpu, source);
+		return fresh;
+	}
+	if (!(fresh >> source & 1))
+		c->now[source] = source_read(c, cpu, source);
+	return fresh | 1ull << source;
 }
 
 /*
@@ -377,11 +396,11 @@ static __always_inline bool source_kept(struct abi_cpu *c, u32 cpu, u32 source)
 	case ABI_SOURCE_HOOK + ABI_HOOK_INVOLUNTARY:
 		return false;
 	}
-	if (source == ABI_SOURCE_TRACEPOINT - 1 + tracepoint_switch)
-		return false;
-	if (source < ABI_SOURCE_TRACEPOINT && switch_sources >> source & 1)
-		return false;
-	return source_read(c, cpu, source) == c->now[source];
+	if (source >= ABI_SOURCE_TRACEPOINT)
+		return source != ABI_SOURCE_TRACEPOINT - 1 + tracepoint_switch &&
+		       tracepoint_read(cpu, source) == c->now[source & (ABI_ALL_SOURCES - 1)];
+	return !(switch_sources >> source & 1) &&
+	       source_read(c, cpu, source) == c->now[source & (ABI_ALL_SOURCES - 1)];
 }
 
 /* A member that may have missed events has lost a slice, and a record if it is logged. */

@@ -63,9 +63,9 @@ static __always_inline bool call_is_foreign(void)
 static __always_inline u32 call_number(struct pt_regs *regs)
 {
 #ifdef __TARGET_ARCH_arm64
-	return (u32)BPF_CORE_READ(regs, syscallno);
+	return (u32)regs->syscallno;
 #else
-	return (u32)BPF_CORE_READ(regs, orig_ax);
+	return (u32)regs->orig_ax;
 #endif
 }
 

@@ -16,6 +16,7 @@
 
 #define SERIES_MAX 64
 #define COUNTERS_MAX 8
+#define TRACEPOINTS_MAX 4
 
 struct series {
 	unsigned int n;
@@ -40,6 +41,7 @@ struct bench {
 	int home, arena;	/* CPU of this process, CPU of the measured one; may be the same */
 	bool hardware;		/* some class counts instructions and cycles */
 	bool registers;		/* hardware counters count processes */
+	bool tracepoints;	/* tracefs has them */
 	char dir[64];		/* for the sockets */
 	int log;		/* the daemons' messages */
 	pid_t main_daemon;
@@ -113,12 +115,16 @@ extern const struct event soft_events[4], soft_slice[1], hard_events[4], msr_eve
 void counters_open(struct counters *c, enum how how, const struct event *ev, unsigned int n,
 		   pid_t pid, bool descendants);
 void counters_close(struct counters *c);
+/* tracepoint.c: of one system call; numbered if bench_has_tracepoints() */
+extern struct event tracepoint_events[TRACEPOINTS_MAX];
+bool bench_has_tracepoints(void);
 int perf_open(const struct event *ev, pid_t pid, bool inherit);
 pmc_id_t pmc_open(const struct event *ev, pid_t pid, uint32_t flags);
 
 /* The groups. */
 void bench_start(struct bench *b);	/* leaves a daemon running for the groups that follow */
 void bench_switch(struct bench *b);
+void bench_tracepoint(struct bench *b);
 void bench_read(struct bench *b);
 void bench_fork(struct bench *b);
 void bench_calls(struct bench *b);

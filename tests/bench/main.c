@@ -26,6 +26,7 @@ struct group {
 /* `start` always runs, and first: it leaves the daemon that the others need. */
 static const struct group groups[] = {
 	{ "switch", bench_switch },
+	{ "tracepoint", bench_tracepoint },
 	{ "read", bench_read },
 	{ "fork", bench_fork },
 	{ "calls", bench_calls },
@@ -44,8 +45,8 @@ static const char usage[] =
 	"  -i              one instruction takes 1 ns here (QEMU -icount): call ns instructions\n"
 	"  -r REPETITIONS  of every measurement, odd (11; with -i 3)\n"
 	"  -t SECONDS      of sampling (10)\n"
-	"  GROUP           switch read fork calls ops many policy sample ktr report;\n"
-	"                  all of them by default\n";
+	"  GROUP           switch tracepoint read fork calls ops many policy sample ktr\n"
+	"                  report; all of them by default\n";
 
 static void parse(struct bench *b, int argc, char **argv)
 {
@@ -80,8 +81,8 @@ static void parse(struct bench *b, int argc, char **argv)
 		while (g < NGROUPS && strcmp(argv[i], groups[g].name))
 			g++;
 		if (g == NGROUPS)
-			die("%s: no such group; there are switch, read, fork, calls, ops, "
-			    "many, policy, sample, ktr and report", argv[i]);
+			die("%s: no such group; there are switch, tracepoint, read, fork, calls, "
+			    "ops, many, policy, sample, ktr and report", argv[i]);
 	}
 }
 
@@ -108,6 +109,7 @@ static bool has_hardware(void)
 	for (unsigned int i = 0; i < info->pm_nclass; i++)
 		if (info->pm_classes[i].pm_class != PMC_CLASS_SOFT &&
 		    info->pm_classes[i].pm_class != PMC_CLASS_TSC &&
+		    info->pm_classes[i].pm_class != PMC_CLASS_TRACEPOINT &&
 		    info->pm_classes[i].pm_class != PMC_CLASS_MSR)
 			return true;
 	return false;
@@ -152,6 +154,7 @@ int main(int argc, char **argv)
 	b.hardware = has_hardware();
 	if (!b.hardware)
 		note("no hardware counters here: see make bench VM=1");
+	b.tracepoints = bench_has_tracepoints();
 	b.registers = has_registers();
 	for (unsigned int i = 0; i < NGROUPS; i++)
 		if (chosen(groups[i].name, argc, argv))

@@ -213,6 +213,10 @@ static const struct test tests[] = {
 	  HOW_PERF, "perf per task", JUDGE_RATIO, 0.05 },
 	{ "switch target/other, 4 SOFT PMCs", PAIR_STRANGER, false, soft_events, 4,
 	  HOW_PERF, "perf per task", JUDGE_RATIO, 0.05 },
+	{ "switch target/other, 4 TRACEPOINT PMCs", PAIR_STRANGER, false, tracepoint_events, 4,
+	  HOW_PERF, "perf per task", JUDGE_RATIO, 0.4 },
+	{ "switch of two others, 4 TRACEPOINT PMCs", PAIR_NEITHER, false, tracepoint_events, 4,
+	  HOW_FLOOR, "empty tp_btf", JUDGE_DIFFERENCE, 40 },
 	{ "switch target/other, 1 sliced SOFT PMC", PAIR_STRANGER, false, soft_slice, 1,
 	  HOW_PERF, "perf per task", JUDGE_NOT, 0 },
 	/* Our record has the slice's events; perf's only marks the switch. */
@@ -259,6 +263,7 @@ void bench_switch(struct bench *b)
 {
 	for (unsigned int i = 0; i < sizeof(tests) / sizeof(tests[0]); i++)
 		if ((!tests[i].hardware || b->hardware) &&
-		    (tests[i].ev != msr_events || b->registers))
+		    (tests[i].ev != msr_events || b->registers) &&
+		    (tests[i].ev != tracepoint_events || b->tracepoints))
 			one_test(b, &tests[i]);
 }

@@ -353,6 +353,7 @@ modes=\"TC\"  # $RULES/50-test.conf:2
 kernel=\"yes\"  # default
 processes=\"any\"  # security.bsd.unprivileged_proc_debug
 registers=\"any\"  # default
+tracepoints=\"plain\"  # default
 pmcs=\"unlimited\"  # default
 rate=\"unlimited\"  # default
 period=\"1\"  # default

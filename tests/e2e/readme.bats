@@ -117,8 +117,9 @@ block() { awk -v word="$1" 'index($0, word) { on = 1 } on && /^([^ ]|    [#$] )/
 
 @test "tracepoints, with a filter" {
 	in_tmpdir_with_daemon
-	runs 'pmcstat -d -p syscalls:sys_enter_openat'
-	has '^# p/syscalls:sys_enter_openat p/syscalls:sys_enter_write *$' '^ +[1-9][0-9]+ +[1-9][0-9]* *$'
+	runs 'pmcstat -d -p kmem:kmalloc'
+	has '^# +p/kmem:kmalloc p/syscalls:sys_enter_openat p/syscalls:sys_enter_write *$' \
+		'^ +[1-9][0-9]+ +[1-9][0-9]+ +[1-9][0-9]* *$'
 }
 
 @test "registers" {
