@@ -9,7 +9,7 @@ load helpers
 plain_names() { sed -E 's#^/usr/lib(64|/[a-z0-9_]+-linux-gnu)/#/LIB/#; s#^/lib/#/usr/lib/#; s#\.gz$##' | sort; }
 
 @test "make deb builds these packages, and debug files beside them" {
-	run -0 bash -c "cd '$DEBS' && ls *.deb | sed 's/_.*//' | grep -v -- -dbgsym"
+	run -0 bash -c "cd '$DEBS' && ls *.deb | sed 's/_.*//' | grep -v -- -dbgsym | LC_ALL=C sort"
 	[ "$output" = "$(printf '%s\n' "${PACKAGES[@]}")" ]
 	for name in pmcbpf pmcbpf-tools libpmc-compat0 libktr0 libpctr0; do
 		[ -s "$(deb "$name-dbgsym")" ]
@@ -21,9 +21,8 @@ plain_names() { sed -E 's#^/usr/lib(64|/[a-z0-9_]+-linux-gnu)/#/LIB/#; s#^/lib/#
 }
 
 @test "each file of make install is in one package, and nothing else but documentation and compressed pages" {
-	make -s -C "$ROOT" O="$(realpath --relative-to="$ROOT" "$BUILD")" PREFIX=/usr DESTDIR="$BATS_TEST_TMPDIR/to" \
-		-o all --eval 'list: install-man install-dkms' list
-	staged "$BATS_TEST_TMPDIR/local"
+	make -s -C "$ROOT" O="$(realpath --relative-to="$ROOT" "$BUILD")" DESTDIR="$BATS_TEST_TMPDIR/local" \
+		install install-dkms >/dev/null
 	(cd "$BATS_TEST_TMPDIR/local" && find . ! -type d -printf '/%P\n') |
 		sed -E 's#^/usr/local/lib/(lib|pkgconfig)#/LIB/\1#; s#^/usr/local/#/usr/#; s#/man8/pmc\.8$#/man8/pmc.8pmcbpf#' |
 		sort >"$BATS_TEST_TMPDIR/installed"
@@ -51,9 +50,7 @@ plain_names() { sed -E 's#^/usr/lib(64|/[a-z0-9_]+-linux-gnu)/#/LIB/#; s#^/lib/#
 	has libpmc-compat-dev /LIB/libpmc-compat.so /LIB/libpmc.so /LIB/pkgconfig/libpmc-compat.pc \
 		/usr/include/pmcbpf/{pmc.h,pmclog.h,sys/pmc.h} /usr/share/man/man3/pmc_allocate.3
 	has libktr-dev /LIB/libktr.a /usr/include/pmcbpf/sys/ktr.h /usr/share/man/man9/CTR2.9
-	has libpctr-dev /LIB/pkgconfig/{pctr,libpctr}.pc /usr/include/pmcbpf/{machine,openbsd/machine}/{pctr,cpu}.h ||
-		has libpctr-dev /LIB/pkgconfig/{pctr,libpctr}.pc /usr/include/pmcbpf/machine/pctr.h \
-			/usr/include/pmcbpf/openbsd/machine/cpu.h
+	has libpctr-dev /LIB/pkgconfig/{pctr,libpctr}.pc /usr/include/pmcbpf/{machine/pctr.h,openbsd/machine/cpu.h}
 	has pmcbpf-dkms "/usr/src/pmcbpf-msr-$VERSION"/{dkms.conf,Kbuild,Makefile,pmcbpf_msr.c,pmcbpf_msr.h,msr_arch.h}
 	[ -d "$(unpacked pmcbpf)/etc/pmcbpf/policy.d" ]
 }
@@ -121,12 +118,14 @@ plain_names() { sed -E 's#^/usr/lib(64|/[a-z0-9_]+-linux-gnu)/#/LIB/#; s#^/lib/#
 
 @test "lintian has no error and no warning; each override says why" {
 	command -v lintian >/dev/null || skip "lintian is not installed"
-	run lintian --allow-root --fail-on error,warning --pedantic --show-overrides --tag-display-limit 0 "$DEBS"/*.changes
-	echo "$output"
-	[ "$status" -eq 0 ]
-	[ -z "$(grep -E '^[EWP]:' <<<"$output")" ]
+	run --separate-stderr lintian --allow-root --fail-on none --pedantic --show-overrides --tag-display-limit 0 \
+		"$DEBS"/*.changes
+	echo "$output" "$stderr"
+	[ "$status" -eq 0 ] && [ -z "$stderr" ]
+	[[ $output == *"O: pmcbpf source: no-homepage-field"* ]]
+	run -1 grep -E '^[EWP]:' <<<"$output"
 	# An override that overrides nothing is one too many.
-	[[ $output != *unused-override* ]]
+	run -1 grep unused-override <<<"$output"
 	for file in "$ROOT"/packaging/debian/source/lintian-overrides "$ROOT"/packaging/debian/*.lintian-overrides; do
 		[ ! -e "$file" ] || [[ $(head -n 1 "$file") == '#'* ]]
 	done

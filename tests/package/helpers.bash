@@ -22,9 +22,6 @@ deb_field() { dpkg-deb -f "$(deb "$1")" "$2"; }
 # deb_files PACKAGE - the names of what is no folder
 deb_files() { dpkg-deb --fsys-tarfile "$(deb "$1")" | tar t | sed -n 's/^\.//; /[^/]$/p'; }
 
-# installed_files - what `make install install-dkms` installs, as the packages were built, by the names in them
-staged() { make -s -C "$ROOT" O="$(realpath --relative-to="$ROOT" "$BUILD")" DESTDIR="$1" install install-dkms >/dev/null; }
-
 # unpacked PACKAGE... - a folder with their files
 unpacked() {
 	local dir=$BATS_TEST_TMPDIR/unpacked name
