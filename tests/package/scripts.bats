@@ -24,11 +24,12 @@ load helpers
 		group=$(getent group pmcbpf)
 		echo '# mine' >>/etc/pmcbpf/pmcbpf.conf
 		echo '# mine' >/etc/pmcbpf/policy.d/site.conf
-		deb-systemd-helper disable pmcbpfd.service >/dev/null
+		as_script() { DPKG_MAINTSCRIPT_PACKAGE=pmcbpf "$@"; }
+		as_script deb-systemd-helper disable pmcbpfd.service >/dev/null
 		install
 		[ "$(getent group pmcbpf)" = "$group" ]
 		grep -q '# mine' /etc/pmcbpf/pmcbpf.conf
-		/var/lib/dpkg/info/pmcbpf.postinst configure 0.0.9-0upstream1
+		as_script /var/lib/dpkg/info/pmcbpf.postinst configure 0.0.9-0upstream1
 		[ ! -e /etc/systemd/system/multi-user.target.wants/pmcbpfd.service ]
 		mkdir /run/pmcbpf
 		: >/run/pmcbpf/pmc.sock
@@ -42,7 +43,7 @@ load helpers
 
 		cp /var/lib/dpkg/info/pmcbpf.postrm /run/postrm
 		dpkg -P libpmc-compat-dev libktr-dev libpctr-dev pmcbpf pmcbpf-tools libpmc-compat0 libktr0 libpctr0 >/dev/null
-		/run/postrm purge
+		as_script /run/postrm purge
 		cmp /run/group /etc/group
 		# Registers of dpkg and of users that every installation rewrites.
 		state | diff /run/before - | grep '^[<>]' | grep -vE '/etc/((g?shadow|group|passwd)-|\.pwd\.lock)$' >/run/diff || true
@@ -59,13 +60,14 @@ load helpers
 		dpkg -i /debs/libpmc-compat0_*.deb /debs/pmcbpf_*.deb >/run/out 2>&1
 		grep '^pmcbpf: ' /run/out >/run/lines
 		cat /run/lines
-		[ "$(cat /run/lines)" = "pmcbpf: used instead of this package, installed by hand (make uninstall, or remove):\
-		 /usr/local/lib/systemd/system/pmcbpfd.service /usr/local/sbin/pmcbpfd" ] ||
-			[ "$(tr -d '\t' </run/lines)" = "pmcbpf: used instead of this package, installed by hand (make uninstall, or remove): /usr/local/lib/systemd/system/pmcbpfd.service /usr/local/sbin/pmcbpfd" ]
+		by_hand='used instead of this package, installed by hand (make uninstall, or remove)'
+		[ "$(cat /run/lines)" = \
+			"pmcbpf: $by_hand: /usr/local/lib/systemd/system/pmcbpfd.service /usr/local/sbin/pmcbpfd" ]
+		: >/etc/pmcbpf/policy.d/site.conf
 		dpkg -P pmcbpf >/dev/null 2>&1
 		[ -e /usr/local/sbin/pmcbpfd ]
-		# Its configuration is in the same folder.
-		[ -d /etc/pmcbpf ]
+		# Its rules are in the same folder.
+		[ -e /etc/pmcbpf/policy.d/site.conf ]
 	INSIDE
 }
 
