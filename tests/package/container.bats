@@ -5,7 +5,7 @@
 
 load helpers
 
-# The packages that the recipe copies, a C library and what they link, in the folder $1.
+# container_make FOLDER - the packages that the recipe copies, a shell and ls, and the libraries that they need
 container_make() {
 	local root=$1 name file
 
@@ -15,7 +15,6 @@ container_make() {
 	mkdir -p "$root"/{proc,sys,run/pmcbpf,tmp,dev,lib64,etc}
 	cp /etc/passwd /etc/group "$root/etc"
 	cp --parents -L /bin/ls /bin/sh "$root"
-	# A Debian image has folders, not links, in the loader's path only here.
 	for file in "$root"/usr/bin/* /bin/ls /bin/sh; do
 		LD_LIBRARY_PATH=$(dirname "$root"/usr/lib/*/libpmc-compat.so.0) ldd "$file" | grep -oE '/[^ ]+ ' |
 			grep -v "^$root" || true
@@ -24,15 +23,16 @@ container_make() {
 	done
 }
 
-# container_run PROGRAM... - as nobody, without network, processes and files of the host
+# container_run PROGRAM... - as nobody, with /proc and /sys as every container has them and nothing of the host's but
+# the folder of the socket
 container_run() {
 	ROOTFS=$BATS_TEST_TMPDIR/root RUN=$BATS_TEST_TMPDIR/run unshare --mount --pid --net --ipc --uts --fork --propagation private \
 		bash -euc '
 			mount -t proc proc "$ROOTFS/proc"
+			mount -t sysfs -o ro sysfs "$ROOTFS/sys"
 			mount --bind "$RUN" "$ROOTFS/run/pmcbpf"
 			mount -o remount,bind,ro "$ROOTFS/run/pmcbpf"
-			exec setpriv --bounding-set=-all --inh-caps=-all --no-new-privs --reuid=65534 --regid=65534 --clear-groups \
-				chroot_or_not "$@"
+			exec setpriv --no-new-privs chroot --userspec=65534:65534 --groups= "$ROOTFS" "$@"
 		' container "$@"
 }
 
@@ -54,15 +54,18 @@ teardown() {
 		kill -0 "$DAEMON" || { cat "$BATS_TEST_TMPDIR/log"; false; }
 		sleep 0.05
 	done
-	run -0 container_run /usr/bin/pmcstat -p PAGE_FAULT.ALL /bin/ls /
+	run container_run /usr/bin/pmcstat -p PAGE_FAULT.ALL /bin/ls /
 	echo "$output"
+	[ "$status" -eq 0 ]
 	[[ $output == *PAGE_FAULT.ALL* && $output == *usr* ]]
-	[ "$(awk '$1 ~ /^[0-9]+$/ { print $1 > 0 }' <<<"$output")" = 1 ]
+	[ "$(awk '$1 ~ /^[0-9]+$/ { print ($1 > 0) }' <<<"$output")" = 1 ]
 	# Nothing but the socket is the host's: other processes cannot be named, nor CPUs counted.
-	run container_run /usr/bin/pmcstat -t 2 -p PAGE_FAULT.ALL
+	run container_run /usr/bin/pmcstat -t "$DAEMON" -p PAGE_FAULT.ALL
 	echo "$output"
 	[ "$status" -ne 0 ]
+	[[ $output == *"There is no process $DAEMON" ]]
 	run container_run /usr/bin/pmcstat -s CPU_CLOCK /bin/ls
 	echo "$output"
 	[ "$status" -ne 0 ]
+	[[ $output == *"system-scope PMCs are not for processes in a container"* ]]
 }

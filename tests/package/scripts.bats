@@ -52,6 +52,21 @@ load helpers
 	INSIDE
 }
 
+@test "README.md's command installs the packages" {
+	command=$(sed -n 's|^    # \(apt install .*\)|\1|p' "$ROOT/README.md")
+	[ -n "$command" ]
+	export COMMAND="${command//.\/build\/deb//debs}"
+	with_root <<-'INSIDE'
+		eval "$COMMAND --yes --no-install-recommends" >/run/out 2>&1 || { cat /run/out; exit 1; }
+		dpkg-query -Wf '${db:Status-Abbrev} ${Package}\n' pmcbpf pmcbpf-tools libpmc-compat0 libktr0 libpctr0 >/run/states
+		! grep -v '^ii ' /run/states
+		pmccontrol -h | grep -q usage:
+		man -w pmc.soft
+		man -w 8pmcbpf pmc
+		man -w pmcbpfd
+	INSIDE
+}
+
 @test "what was installed by hand is named in one line, and stays" {
 	with_root <<-'INSIDE'
 		mkdir -p /usr/local/sbin /usr/local/lib/systemd/system
