@@ -155,25 +155,27 @@ static __always_inline u64 source_refresh(struct abi_cpu *c, u32 cpu, u32 source
 	return fresh | 1ull << source;
 }
 
-/*
- * What is done for each member is a function of its own, neither inlined nor static: the verifier
- * checks such a function once in a program, and not again on every path to every member.
- *
- * Credits one member of the open slice; members may share a source, which is read once.
- */
-__noinline u64 member_close(struct abi_cpu *c, u32 cpu, const struct abi_member *m,
-			    struct abi_counts *k, u64 fresh)
+/* Credits one member of the open slice; members may share a source, which is read once. */
+static __always_inline u64 member_credit(struct abi_cpu *c, u32 cpu, const struct abi_member *m,
+					 struct abi_counts *k, u64 fresh)
 {
-	u32 source, pos;
+	u32 source = m->source & (ABI_ALL_SOURCES - 1), pos = m->pos;
 
-	if (!c || !m)
-		return fresh;
-	source = m->source & (ABI_ALL_SOURCES - 1);
-	pos = m->pos;
 	fresh = source_refresh(c, cpu, source, fresh);
 	if (k && pos < ABI_COUNTS)
 		k->count[pos] += c->now[source] - c->start[source];
 	return fresh;
+}
+
+/*
+ * What is done for each member is a function of its own, neither inlined nor static: the verifier
+ * checks such a function once in a program, and not again on every path to every member.  Most sets
+ * have one member, which saves the call.
+ */
+__noinline u64 member_close(struct abi_cpu *c, u32 cpu, const struct abi_member *m,
+			    struct abi_counts *k, u64 fresh)
+{
+	return c && m ? member_credit(c, cpu, m, k, fresh) : fresh;
 }
 
 /*
@@ -232,7 +234,10 @@ static __always_inline u64 slice_close(struct abi_cpu *c, u32 cpu)
 	k = owner_counts(s->owner, cpu);
 	if (!k)
 		return 0;
-	for (u32 i = 0; i < ABI_MAX_MEMBERS && members; i++, members >>= 1)
+	if (members & 1)
+		fresh = member_credit(c, cpu, &s->member[0], k, 0);
+	members >>= 1;
+	for (u32 i = 1; i < ABI_MAX_MEMBERS && members; i++, members >>= 1)
 		if (members & 1)
 			fresh = member_close(c, cpu, &s->member[i], k, fresh);
 	k->open = slice_ended(c);
@@ -240,16 +245,19 @@ static __always_inline u64 slice_close(struct abi_cpu *c, u32 cpu)
 }
 
 /* Records the value of a member's source at the beginning of a slice. */
-__noinline u64 member_open(struct abi_cpu *c, u32 cpu, const struct abi_member *m, u64 fresh)
+static __always_inline u64 member_begin(struct abi_cpu *c, u32 cpu, const struct abi_member *m,
+					u64 fresh)
 {
-	u32 source;
+	u32 source = m->source & (ABI_ALL_SOURCES - 1);
 
-	if (!c || !m)
-		return fresh;
-	source = m->source & (ABI_ALL_SOURCES - 1);
 	fresh = source_refresh(c, cpu, source, fresh);
 	c->start[source] = c->now[source];
 	return fresh;
+}
+
+__noinline u64 member_open(struct abi_cpu *c, u32 cpu, const struct abi_member *m, u64 fresh)
+{
+	return c && m ? member_begin(c, cpu, m, fresh) : fresh;
 }
 
 /* Marks the members' counts as moving, where they have several owners. */
@@ -303,7 +311,10 @@ static __always_inline void slice_open(struct abi_cpu *c, u32 cpu, u32 set,
 		if (k)
 			k->open = s->open | slice_ended(c);
 	}
-	for (u32 i = 0; i < ABI_MAX_MEMBERS && members; i++, members >>= 1)
+	if (members & 1)
+		fresh = member_begin(c, cpu, &s->member[0], fresh);
+	members >>= 1;
+	for (u32 i = 1; i < ABI_MAX_MEMBERS && members; i++, members >>= 1)
 		if (members & 1)
 			fresh = member_open(c, cpu, &s->member[i], fresh);
 }
