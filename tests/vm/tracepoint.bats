@@ -58,7 +58,7 @@ counts_are() {
 @test "a CPU that goes and comes keeps the counter, and its hits" {
 	run vm_sh "pmcstat -q --csv -C -p $ENTER -d -p $ENTER sh -c 'load calls=10
 		echo 0 >/sys/devices/system/cpu/cpu1/online && load calls=10 && echo 1 >/sys/devices/system/cpu/cpu1/online &&
-		taskset 2 load calls=10' 2>&1 >/dev/null"
+		taskset 2 load calls=10; true' 2>&1 >/dev/null"
 	echo "$output"
 	status_is 0
 	[[ ${lines[-1]} == *,0,30 ]]
