@@ -306,9 +306,12 @@ enum abi_proof {
 /* Arguments of tracepoint_ctl, with descriptors of the calling thread. */
 enum abi_tracepoint_ctl {
 	ABI_TRACEPOINT_LEARN,		/* (perf event): abi_tracepoint */
-	ABI_TRACEPOINT_MISSES,		/* (program, tracepoint, `anchor`): abi_cpu.misses */
-	ABI_TRACEPOINT_NOW,		/* (CPU, tracepoint): abi_tracepoint.hits */
+	ABI_TRACEPOINT_MISSES,		/* (program, at, `anchor`): abi_cpu.misses */
+	ABI_TRACEPOINT_NOW,		/* (0, at): abi_tracepoint.hits */
 };
+
+/* The argument `at`. */
+#define ABI_TRACEPOINT_AT(slot, cpu) ((__u64)(cpu) << 32 | (slot))
 
 /* System calls are numbered from 0; a table has as many places. */
 #define ABI_CALLS 1024u

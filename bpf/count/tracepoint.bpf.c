@@ -136,35 +136,28 @@ static __always_inline int tracepoint_learn(struct file *f)
 	return 0;
 }
 
-/* Finds the statistics of a program on every CPU. */
-static __always_inline int tracepoint_misses(struct file *f, u32 slot, struct file *map)
+/* Finds the statistics of a program on a CPU. */
+static __always_inline int tracepoint_misses(struct file *f, u32 slot, u32 cpu, struct file *map)
 {
 	struct bpf_prog *prog = f ? BPF_CORE_READ(f, private_data) : NULL;
 	struct bpf_array *array = map ? BPF_CORE_READ(map, private_data) : NULL;
+	struct abi_cpu *c = bpf_map_lookup_elem(&cpus, &cpu);
 	struct bpf_prog_stats *stats = NULL;
 	u32 key = 0;
+	void *here;
 	u64 base;
 
-	if (!prog || !array)
+	if (!prog || !array || !c)
 		return -EINVAL;
 	if (!bpf_core_field_exists(prog->stats) || !bpf_core_field_exists(stats->misses))
 		return -EOPNOTSUPP;
 	stats = BPF_CORE_READ(prog, stats);
 	base = (u64)BPF_CORE_READ(array, pptrs[0]);
-	if (!stats || !base)
+	here = bpf_map_lookup_percpu_elem(&anchor, &key, cpu);
+	if (!stats || !base || !here)
 		return -EOPNOTSUPP;
-	for (u32 cpu = 0; cpu < ABI_MAX_CPUS; cpu++) {
-		struct abi_cpu *c = bpf_map_lookup_elem(&cpus, &cpu);
-		void *here = bpf_map_lookup_percpu_elem(&anchor, &key, cpu);
-
-		if (!c)
-			break;
-		if (!here)
-			return -EOPNOTSUPP;
-		address = (u64)here;
-		c->misses[slot] = address - base + (u64)stats +
-				  bpf_core_field_offset(stats->misses);
-	}
+	address = (u64)here;
+	c->misses[slot] = address - base + (u64)stats + bpf_core_field_offset(stats->misses);
 	return 0;
 }
 
@@ -184,8 +177,7 @@ static __always_inline int tracepoint_now(u32 slot, u32 cpu)
 SEC("raw_tp")
 int tracepoint_ctl(unsigned long long *ctx)
 {
-	u32 op = ctx[0], a = ctx[1], b = ctx[2], c = ctx[3];
-	u32 slot = b;
+	u32 op = ctx[0], a = ctx[1], slot = ctx[2], cpu = ctx[2] >> 32, c = ctx[3];
 
 	if (slot >= ABI_TRACEPOINTS)
 		return -EINVAL;
@@ -196,9 +188,9 @@ int tracepoint_ctl(unsigned long long *ctx)
 	case ABI_TRACEPOINT_LEARN:
 		return tracepoint_learn(file_of(a));
 	case ABI_TRACEPOINT_MISSES:
-		return tracepoint_misses(file_of(a), slot, file_of(c));
+		return tracepoint_misses(file_of(a), slot, cpu, file_of(c));
 	case ABI_TRACEPOINT_NOW:
-		return tracepoint_now(slot, a);
+		return tracepoint_now(slot, cpu);
 	}
 	return -EINVAL;
 }

@@ -121,6 +121,8 @@ static int list_split(struct tracefs_list *l)
 	unsigned int room = 0;
 	char *rest = NULL;
 
+	if (!l->text)
+		return -EIO;
 	for (char *line = strtok_r(l->text, "\n", &rest); line;
 	     line = strtok_r(NULL, "\n", &rest)) {
 		if (!tracefs_name_valid(line))
@@ -129,7 +131,8 @@ static int list_split(struct tracefs_list *l)
 			return -ENOMEM;
 		l->name[l->n++] = line;
 	}
-	qsort(l->name, l->n, sizeof(*l->name), name_compare);
+	if (l->n)
+		qsort(l->name, l->n, sizeof(*l->name), name_compare);
 	return 0;
 }
 

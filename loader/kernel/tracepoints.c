@@ -183,6 +183,18 @@ static enum engine_need slot_need(const struct slot *s)
 	}
 }
 
+static int slot_find_misses(struct tracepoints *t, struct slot *s)
+{
+	uint32_t program = (uint32_t)bpf_program__fd(s->skel->progs.on_slot);
+	uint32_t anchor = (uint32_t)bpf_map__fd(t->e->skel->maps.anchor);
+	int err = 0;
+
+	for (unsigned int cpu = 0; cpu < t->e->ncpu && !err; cpu++)
+		err = tracepoints_ctl(t, ABI_TRACEPOINT_MISSES, program,
+				      ABI_TRACEPOINT_AT(slot_number(t, s), cpu), anchor);
+	return err;
+}
+
 /* Loads the slot's own program, once. */
 static int slot_load(struct tracepoints *t, struct slot *s)
 {
@@ -196,10 +208,7 @@ static int slot_load(struct tracepoints *t, struct slot *s)
 	s->skel->rodata->slot = slot_number(t, s);
 	err = bpf_map__reuse_fd(s->skel->maps.cpus, bpf_map__fd(t->e->skel->maps.cpus));
 	err = err ?: slot_bpf__load(s->skel);
-	err = err ?: tracepoints_ctl(t, ABI_TRACEPOINT_MISSES,
-				     (uint32_t)bpf_program__fd(s->skel->progs.on_slot),
-				     slot_number(t, s),
-				     (uint32_t)bpf_map__fd(t->e->skel->maps.anchor));
+	err = err ?: slot_find_misses(t, s);
 	if (err) {
 		slot_bpf__destroy(s->skel);
 		s->skel = NULL;
@@ -335,8 +344,8 @@ void tracepoints_give(struct tracepoints *t, int source)
 
 int tracepoints_now(const struct tracepoints *t, int source, unsigned int cpu, uint64_t *value)
 {
-	int err = tracepoints_ctl(t, ABI_TRACEPOINT_NOW, cpu,
-				  (uint64_t)(source - ABI_SOURCE_TRACEPOINT), 0);
+	unsigned int slot = (unsigned int)(source - ABI_SOURCE_TRACEPOINT);
+	int err = tracepoints_ctl(t, ABI_TRACEPOINT_NOW, 0, ABI_TRACEPOINT_AT(slot, cpu), 0);
 
 	*value = t->e->skel->bss->learned.hits;
 	return err;

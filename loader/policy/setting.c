@@ -478,8 +478,8 @@ int setting_check(const struct site_rule *r, struct reason *why)
 	if (s == SETTINGS)
 		return 0;
 	return deny(why, -EINVAL, "container=\"any\" and %s=\"%.40s\" contradict each other: whole "
-		    "CPUs, trace rings, and registers and tracepoints for administrators are never for "
-		    "processes in containers; remove one", settings[s].name, r->value[s]);
+		    "CPUs, trace rings, and registers and tracepoints for administrators are never "
+		    "for processes in containers; remove one", settings[s].name, r->value[s]);
 }
 
 bool setting_same(const struct site_rule *a, const struct site_rule *b, enum setting s)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Classes of PMCs: SOFT, TSC, TRACEPOINT, the hardware classes (one table serves them all), MSR.
- * All differences between classes are entries of their tables; nothing else in the daemon asks which
- * class a PMC belongs to.
+ * All differences between classes are entries of their tables; nothing else in the daemon asks
+ * which class a PMC belongs to.
  *
  * A new class has a file class_NAME.c with its table, a line in class.c, a manual page and tests.
  * Its PMCs' hold on the kernel is a holder of loader/count, mostly holder_own.

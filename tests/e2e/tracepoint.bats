@@ -225,7 +225,7 @@ os.execvp('load', ['load', 'calls=30'])"
 	[[ $status -ne 0 && $output == *"no filter can run before it"* ]]
 	run pmcstat -p "sched:sched_stat_runtime,filter=runtime > 1" true
 	[[ $status -ne 0 && $output == *"perf counts nanoseconds of sched:sched_stat_runtime"* ]]
-	[ -z "$(ls /sys/kernel/tracing/instances | grep pmcbpfd)" ]
+	[ -z "$(find /sys/kernel/tracing/instances -name "pmcbpfd-$DAEMON_PID")" ]
 	[ "$(cat /sys/kernel/tracing/events/syscalls/sys_enter_sched_get_priority_max/filter)" = none ]
 }
 

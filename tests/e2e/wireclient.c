@@ -246,23 +246,6 @@ static void do_alloc(char **arg)
 	finish(err);
 }
 
-/* All bytes of the field may be used: the daemon must look for the end. */
-static void do_tracepoint(char **arg)
-{
-	memset(c.name, 0, sizeof(c.name));
-	memcpy(c.name, arg[0], strnlen(arg[0], sizeof(c.name)));
-}
-
-/* A filter is one word of an order: "+" stands for a blank. */
-static void do_filter(char **arg)
-{
-	memset(c.filter, 0, sizeof(c.filter));
-	memcpy(c.filter, arg[0], strnlen(arg[0], sizeof(c.filter)));
-	for (size_t i = 0; i < sizeof(c.filter); i++)
-		if (c.filter[i] == '+')
-			c.filter[i] = ' ';
-}
-
 static void simple(const char *word, uint16_t op)
 {
 	struct wire_id_req r = { .pmcid = c.pmcid };

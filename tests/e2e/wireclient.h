@@ -52,6 +52,8 @@ void do_words(int n, char **word);
 /* Words; `arg` is what follows them. */
 void do_hello(char **arg);
 void do_start(char **arg);
+void do_tracepoint(char **arg);
+void do_filter(char **arg);
 void do_release(char **arg);
 void do_read(char **arg);
 void do_crowd(char **arg);

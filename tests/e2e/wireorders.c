@@ -156,3 +156,22 @@ void do_bye(char **arg)
 {
 	exit(0);
 }
+
+/* --- names of tracepoints --------------------------------------------------------------------- */
+
+/* All bytes of the field may be used: the daemon must look for the end. */
+void do_tracepoint(char **arg)
+{
+	memset(c.name, 0, sizeof(c.name));
+	memcpy(c.name, arg[0], strnlen(arg[0], sizeof(c.name)));
+}
+
+/* A filter is one word of an order: "+" stands for a blank. */
+void do_filter(char **arg)
+{
+	memset(c.filter, 0, sizeof(c.filter));
+	memcpy(c.filter, arg[0], strnlen(arg[0], sizeof(c.filter)));
+	for (size_t i = 0; i < sizeof(c.filter); i++)
+		if (c.filter[i] == '+')
+			c.filter[i] = ' ';
+}

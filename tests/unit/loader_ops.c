@@ -102,6 +102,37 @@ static void test_dynevents(void **state)
 	assert_int_equal(ask(&user, WIRE_OP_GETDYNEVENTINFO, &r, sizeof(r)), -EINVAL);
 }
 
+/* A list that is longer than a reply comes in parts. */
+static void test_dynevents_in_parts(void **state)
+{
+	struct wire_class_req r = { .class = PMC_CLASS_TRACEPOINT };
+	const struct wire_dynevent_rep *rep;
+	const struct wire_dynevent *e;
+	unsigned int parts = 0;
+	char name[32];
+
+	for (; r.first < FAKE_TRACEPOINTS; parts++) {
+		assert_int_equal(ask(&user, WIRE_OP_GETDYNEVENTINFO, &r, sizeof(r)), 0);
+		rep = payload();
+		e = (const struct wire_dynevent *)(rep + 1);
+		assert_int_equal(rep->total, FAKE_TRACEPOINTS);
+		assert_true(rep->count > 0);
+		assert_int_equal(payload_len(), sizeof(*rep) + rep->count * sizeof(*e));
+		for (unsigned int i = 0; i < rep->count; i++) {
+			unsigned int n = r.first + i;
+
+			snprintf(name, sizeof(name), "%s:event_%u", n % 2 ? "syscalls" : "kmem", n);
+			assert_string_equal(e[i].name, name);
+			assert_int_equal(e[i].flags, n % 2 ? 0 : WIRE_TRACEPOINT_ADMIN);
+		}
+		r.first += rep->count;
+	}
+	assert_true(parts > 1);
+	r.first = UINT32_MAX;
+	assert_int_equal(ask(&user, WIRE_OP_GETDYNEVENTINFO, &r, sizeof(r)), 0);
+	assert_int_equal(((const struct wire_dynevent_rep *)payload())->count, 0);
+}
+
 /* --- owners -------------------------------------------------------------------------------- */
 
 /* Rights gained after the greeting do not count, wherever credentials are checked. */
@@ -237,6 +268,7 @@ int main(void)
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		T(test_sender), T(test_malformed), T(test_reused_pid), T(test_dynevents),
+		T(test_dynevents_in_parts),
 		T(test_grown_credentials), T(test_release_of_a_recorder), T(test_rediscovery),
 		T(test_two_pmus), T(test_policy),
 	};

@@ -7,7 +7,8 @@
  * Every thread and child does spins (rounds of two user-mode instructions), pages (fresh pages
  * written), reads (fresh pages read), fills (fresh pages that the kernel writes, in read(2)),
  * switches (voluntary), calls (of sched_get_priority_max(2), every second one with policy 1) and
- * moves (to another CPU, each with such a call there, of policy 0).  threads and children exist before the work begins; late and forks are made
+ * moves (to another CPU, each with such a call there, of policy 0).  threads and children exist
+ * before the work begins; late and forks are made
  * then, and each of the forks has `below` children itself.  locks makes two threads
  * fight for a lock of the kernel.
  *
