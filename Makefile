@@ -13,6 +13,9 @@ SBINDIR   := $(PREFIX)/sbin
 LIBDIR    := $(PREFIX)/lib
 INCLUDEDIR := $(PREFIX)/include/pmcbpf
 MANDIR    := $(PREFIX)/share/man
+# Packages put these where systemd and udev of their system look.
+UNITDIR   ?= $(PREFIX)/lib/systemd/system
+UDEVDIR   ?= $(PREFIX)/lib/udev
 
 # ARCH names the target as the kernel does; ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu- cross-builds.
 HOST_ARCH := $(patsubst aarch64,arm64,$(shell uname -m))

@@ -24,16 +24,16 @@ INSTALL += install-loader
 .PHONY: install-loader
 install-loader: $(PMCBPFD)
 	$(call say,INSTALL,$(DESTDIR)$(SBINDIR)/pmcbpfd)
-	$(Q)install -d $(DESTDIR)$(SBINDIR) $(DESTDIR)$(PREFIX)/lib/systemd/system \
-		$(DESTDIR)$(SYSCONFDIR)/pmcbpf/policy.d
+	$(Q)install -d $(DESTDIR)$(SBINDIR) $(DESTDIR)$(UNITDIR) $(DESTDIR)$(SYSCONFDIR)/pmcbpf/policy.d
 	$(Q)install -m 755 $(PMCBPFD) $(DESTDIR)$(SBINDIR)/pmcbpfd
-	@# The administrator's own list stays.
-	$(Q)[ -e $(DESTDIR)$(SYSCONFDIR)/pmcbpf/msr.list ] || \
-		install -m 644 packaging/msr.list $(DESTDIR)$(SYSCONFDIR)/pmcbpf/msr.list
+	@# The administrator's own files stay.
+	$(Q)for file in msr.list pmcbpf.conf; do \
+		[ -e $(DESTDIR)$(SYSCONFDIR)/pmcbpf/$$file ] || \
+		install -m 644 packaging/$$file $(DESTDIR)$(SYSCONFDIR)/pmcbpf/$$file || exit; done
 	$(Q)sed -e 's|@SBINDIR@|$(SBINDIR)|' packaging/systemd/pmcbpfd.service \
-		>$(DESTDIR)$(PREFIX)/lib/systemd/system/pmcbpfd.service
+		>$(DESTDIR)$(UNITDIR)/pmcbpfd.service
 	$(Q)install -m 644 packaging/systemd/pmcbpfd.socket \
-		$(DESTDIR)$(PREFIX)/lib/systemd/system/pmcbpfd.socket
+		$(DESTDIR)$(UNITDIR)/pmcbpfd.socket
 
 # Operations run over tests/unit/loader/fake_count.c, whose definitions come before the archive's.
 LOADER_FAKE_SRCS := $(wildcard tests/unit/loader/*.c)
