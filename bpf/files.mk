@@ -7,7 +7,7 @@ BPF_SRCS := bpf/count/switch.bpf.c bpf/count/life.bpf.c bpf/count/task.bpf.c bpf
 BPF_OBJS := $(BPF_SRCS:%.bpf.c=$(O)/%.bpf.o)
 BPF_SKEL := $(O)/bpf/pmcbpf.skel.h $(O)/bpf/poke.skel.h $(O)/bpf/sample.skel.h $(O)/bpf/ktrace.skel.h
 BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -Wall -Wextra -Wno-unused-parameter -I. -Ivmlinux \
-	-ffile-prefix-map=$(CURDIR)=.
+	'-ffile-prefix-map=$(CURDIR)=.'
 
 $(O)/bpf/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*/*.h) lib/include/sys/ktr_region.h \
 		lib/include/sys/ktr_class.h vmlinux/vmlinux.h
