@@ -112,6 +112,7 @@ count_in_background() {
 # count_has_ended - with an error that says why; the program goes on
 count_has_ended() {
 	until_true 'grep "gone away" /tmp/counting'
+	# shellcheck disable=SC2016 # the guest's shell expands it
 	vm_sh 'kill $(pgrep -f "^sleep 1000000$")'
 	until_true 'grep "^status" /tmp/counting'
 	run vm cat /tmp/counting
