@@ -147,7 +147,10 @@ block() { awk -v word="$1" 'index($0, word) { on = 1 } on && /^([^ ]|    [#$] )/
 	while read -r command; do
 		while read -r begin; do
 			[[ $command != "$begin"* ]] || continue 2
-		done < <(sed -nE "s/.*(runs|example) '([^']+)'.*/\2/p" "$BATS_TEST_FILENAME"; echo pmcbpfd; echo 'sudo make')
+		done < <(sed -nE "s/.*(runs|example) '([^']+)'.*/\2/p" "$BATS_TEST_FILENAME"
+			echo pmcbpfd; echo 'sudo make'
+			# tests/package installs the packages, and counts with them.
+			echo 'make deb'; echo 'apt install'; echo 'pmcstat -p PAGE_FAULT.ALL ls')
 		echo "not run: $command" >&2
 		return 1
 	done < <(commands)
