@@ -3,6 +3,8 @@
 #
 # The packages in a clean Debian system with its own kernel, from the first installation to the purge.  The tests are one
 # story and depend on those before them.
+#
+# shellcheck disable=SC2046 # names of packages, without blanks
 
 load helpers
 
@@ -127,7 +129,7 @@ teardown() {
 	[ "$(service ActiveState)" = active ]
 	[ "$(service MainPID)" != "$pid" ]
 	run vm dpkg-query -W -f '${Version} ${db:Status-Abbrev}\n' pmcbpf pmcbpf-tools libpmc-compat0
-	! [[ $output == *~before* ]]
+	[[ $output != *~before* ]]
 	[ "$(vm tail -n 1 /etc/pmcbpf/pmcbpf.conf)" = '# The site has changed it.' ]
 	vm grep -q 'socket.group' /etc/pmcbpf/pmcbpf.conf.dpkg-dist
 	run vm_sh 'grep "Of the version before" /etc/pmcbpf/pmcbpf.conf.dpkg-dist'
