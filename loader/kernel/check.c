@@ -35,7 +35,7 @@ static void check_btf(struct check *c)
 	};
 	struct btf *btf = NULL;
 
-	/* libbpf would also read a file of a package of headers; programs attach by the kernel's. */
+	/* libbpf also reads a file of a package of headers; programs attach by the kernel's. */
 	if (access("/sys/kernel/btf/vmlinux", R_OK) == 0)
 		btf = btf__load_vmlinux_btf();
 	if (!btf) {

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #define PAGES 1000
+#define SIZE  ((size_t)PAGES * 4096)
 
 int main(void)
 {
@@ -13,11 +14,12 @@ int main(void)
 	pmc_id_t id;
 	char *memory;
 
-	if (pmc_init() < 0 || pmc_allocate("PAGE_FAULT.ALL", PMC_MODE_TC, 0, PMC_CPU_ANY, &id, 0) < 0 ||
+	if (pmc_init() < 0 ||
+	    pmc_allocate("PAGE_FAULT.ALL", PMC_MODE_TC, 0, PMC_CPU_ANY, &id, 0) < 0 ||
 	    pmc_start(id) < 0)
 		errx(1, "%s", pmc_errstr());
-	memory = mmap(NULL, PAGES * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (memory == MAP_FAILED || madvise(memory, PAGES * 4096, MADV_NOHUGEPAGE) != 0)
+	memory = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (memory == MAP_FAILED || madvise(memory, SIZE, MADV_NOHUGEPAGE) != 0)
 		err(1, "memory");
 	if (pmc_read(id, &before) < 0)
 		errx(1, "%s", pmc_errstr());
