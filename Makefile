@@ -89,7 +89,8 @@ UNIT_UTIL_A := $(O)/lib/unit.a
 include $(wildcard bpf/files.mk lib/files.mk loader/files.mk cli/files.mk pctr/files.mk kmod/files.mk man/files.mk \
 	packaging/files.mk \
 	tests/files.mk tests/ktr/files.mk tests/unit/files.mk tests/fuzz/files.mk tests/e2e/files.mk tests/model/files.mk \
-	tests/vm/files.mk tests/pctr/files.mk tests/bench/files.mk tests/package/files.mk)
+	tests/vm/files.mk tests/pctr/files.mk tests/bench/files.mk tests/package/files.mk \
+	tests/boot/files.mk)
 
 all: $(ALL)  ## build everything, for this machine or ARCH=arm64
 
