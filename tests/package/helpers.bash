@@ -52,6 +52,9 @@ with_root() {
 			mkdir "$COPY"/root/{debs,tests}
 			mount --bind "$DEBS" "$COPY/root/debs"
 			mount --bind "$TESTS" "$COPY/root/tests"
+			# The copy lives in memory, and nobody reads an index of pages there.
+			echo force-unsafe-io >"$COPY/root/etc/dpkg/dpkg.cfg.d/copy"
+			[ ! -e /usr/bin/mandb ] || mount --bind /bin/true "$COPY/root/usr/bin/mandb"
 			cp "$INSIDE" "$COPY/root/run/inside"
 			exec env -u BASH_ENV COPY= UPPER="$COPY/upper" chroot "$COPY/root" /bin/bash -euo pipefail /run/inside
 		' 2>&1

@@ -60,7 +60,8 @@ load helpers
 		eval "$COMMAND --yes --no-install-recommends" >/run/out 2>&1 || { cat /run/out; exit 1; }
 		dpkg-query -Wf '${db:Status-Abbrev} ${Package}\n' pmcbpf pmcbpf-tools libpmc-compat0 libktr0 libpctr0 >/run/states
 		! grep -v '^ii ' /run/states
-		pmccontrol -h | grep -q usage:
+		pmccontrol -h >/run/usage
+		grep -x Usage: /run/usage
 		man -w pmc.soft
 		man -w 8pmcbpf pmc
 		man -w pmcbpfd
