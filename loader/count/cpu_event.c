@@ -45,7 +45,10 @@ void cpu_event_close(struct count *c)
 	if (c->fd < 0)
 		return;
 	(void)perf_disable(c->fd);
-	close(c->fd);
+	if (c->spec.from == COUNT_FROM_TRACEPOINT)
+		tracepoints_close_event(c->e->tracepoints, c->fd);
+	else
+		close(c->fd);
 	c->fd = -1;
 	c->generation++;
 }

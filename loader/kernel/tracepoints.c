@@ -109,7 +109,7 @@ static int event_open_idle(const struct perf_event_spec *spec)
 }
 
 /* The kernel waits for a grace period when it drops a tracepoint's last event. */
-static void event_close_idle(struct tracepoints *t, int fd)
+void tracepoints_close_event(const struct tracepoints *t, int fd)
 {
 	if (t->helpers)
 		helper_dispose(t->helpers, &fd, 1);
@@ -129,7 +129,7 @@ int tracepoints_check(struct tracepoints *t, const char *name, const struct perf
 		return deny(why, fd == -ENOENT || fd == -ENODEV ? -EOPNOTSUPP : fd,
 			    "perf cannot count %s here: %s", name, perf_error(fd));
 	err = spec->filter ? perf_set_filter(fd, spec->filter) : 0;
-	event_close_idle(t, fd);
+	tracepoints_close_event(t, fd);
 	return err ? tracefs_deny_filter(name, spec->filter, err, why) : 0;
 }
 
@@ -143,7 +143,7 @@ static int slot_learn(struct tracepoints *t, struct slot *s, const struct perf_e
 	if (fd < 0)
 		return deny(why, fd, "perf cannot count %s here: %s", s->name, perf_error(fd));
 	err = tracepoints_ctl(t, ABI_TRACEPOINT_LEARN, (uint32_t)fd, 0, 0);
-	event_close_idle(t, fd);
+	tracepoints_close_event(t, fd);
 	if (err)
 		return -ENOSYS;
 	if (learned->enter >= 0 || learned->exit >= 0) {

@@ -36,6 +36,9 @@ int tracepoints_now(const struct tracepoints *t, int source, unsigned int cpu, u
 int tracepoints_check(struct tracepoints *t, const char *name, const struct perf_event_spec *spec,
 		      struct reason *why);
 
+/* Closes a tracepoint's event, for whose end the kernel may wait long. */
+void tracepoints_close_event(const struct tracepoints *t, int fd);
+
 /* Reads the names of all anew; the i-th of them, in alphabetical order, or NULL. */
 void tracepoints_list(struct tracepoints *t);
 const char *tracepoints_listed(const struct tracepoints *t, unsigned int i);

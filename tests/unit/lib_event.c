@@ -93,6 +93,29 @@ static void test_qualifiers(void **state)
 	assert_int_equal(spec.nquals, 0);
 }
 
+/* A filter takes the rest of the text; "tracepoint:" is a prefix where there are tracepoints. */
+static void test_tracepoints(void **state)
+{
+	static const struct evspec_machine m = {
+		.family = EVSPEC_NO_PMU, .nclass = 2,
+		.class = { PMC_CLASS_SOFT, PMC_CLASS_TRACEPOINT },
+	};
+	struct evspec spec;
+	struct reason why = { "" };
+
+	good("sched:sched_switch", &m, -1, "sched:sched_switch");
+	good("tracepoint:a:b", &m, PMC_CLASS_TRACEPOINT, "a:b");
+	good("TRACEPOINT-xhci-hcd:b.c", &m, PMC_CLASS_TRACEPOINT, "xhci-hcd:b.c");
+	good("tracepoint:a:b", &intel, -1, "tracepoint:a:b");
+	good("soft:cs", &m, -1, "soft:cs");
+	assert_int_equal(evspec_parse("a:b,os,Filter=c == \"x,y\" || d=1,usr", &m, &spec, &why), 0);
+	assert_int_equal(spec.nquals, 2);
+	assert_string_equal(spec.quals[1].key, "Filter");
+	assert_string_equal(spec.quals[1].value, "c == \"x,y\" || d=1,usr");
+	assert_int_equal(evspec_parse("a:b,filter,os", &m, &spec, &why), 0);
+	assert_int_equal(spec.nquals, 2);
+}
+
 static void test_raw(void **state)
 {
 	struct evspec spec;
@@ -210,7 +233,8 @@ int main(void)
 {
 #define T(f) cmocka_unit_test(f)
 	const struct CMUnitTest tests[] = {
-		T(test_fold), T(test_prefix), T(test_qualifiers), T(test_raw), T(test_errors),
+		T(test_fold), T(test_prefix), T(test_qualifiers), T(test_tracepoints), T(test_raw),
+		T(test_errors),
 		T(test_longest), T(test_alias), T(test_alias_too_long), T(test_second_names),
 	};
 
