@@ -121,18 +121,31 @@ same_counts() {
 	[[ "$(cat order--from-fork)" =~ ^[1-9][0-9]*' 1 1'$ ]]
 }
 
+# Without address randomisation a program has the same faults each time, except that on a busy machine the kernel
+# raises one once more now and then: the least of three runs.
+faults_of() {
+	for _ in 1 2 3; do "faults_by_$1"; done | sort -n | head -n 1 >"$1$from"
+}
+# shellcheck disable=SC2086 # $from is nothing, or one word
+faults_by_counts() {
+	setarch -R pmcstat -o rows --csv $from -p PAGE_FAULT.ALL /bin/true
+	awk -F, 'END { print $2 }' rows
+}
+# shellcheck disable=SC2086
+faults_by_stat() {
+	setarch -R pmc stat $from -j PAGE_FAULT.ALL /bin/true 2>&1 | awk '/PAGE_FAULT.ALL/ { print $1 }'
+}
+# shellcheck disable=SC2086
+faults_by_record() {
+	setarch -R pmc record --no-report -o log $from -c 1 -e PAGE_FAULT.ALL /bin/true
+	pmcstat -R log | grep -c '^callchain'
+}
+
 @test "pmcstat, pmc stat and pmc record count a command from its exec on, and --from-fork reverts that" {
-	# Without address randomisation a program has the same faults each time.
-	same=(setarch -R)
 	for from in --from-exec '' --from-fork; do
-		# shellcheck disable=SC2086 # none, or one
-		"${same[@]}" pmcstat -o rows --csv $from -p PAGE_FAULT.ALL /bin/true
-		awk -F, 'END { print $2 }' rows >"counts$from"
-		# shellcheck disable=SC2086
-		"${same[@]}" pmc stat $from -j PAGE_FAULT.ALL /bin/true 2>&1 | awk '/PAGE_FAULT.ALL/ { print $1 }' >"stat$from"
-		# shellcheck disable=SC2086
-		"${same[@]}" pmc record --no-report -o log $from -c 1 -e PAGE_FAULT.ALL /bin/true
-		pmcstat -R log | grep -c '^callchain' >"record$from"
+		faults_of counts
+		faults_of stat
+		faults_of record
 	done
 	for tool in counts stat record; do
 		[ "$(cat $tool--from-exec)" -eq "$(cat $tool)" ]
