@@ -13,6 +13,9 @@ SBINDIR   := $(PREFIX)/sbin
 LIBDIR    := $(PREFIX)/lib
 INCLUDEDIR := $(PREFIX)/include/pmcbpf
 MANDIR    := $(PREFIX)/share/man
+# Packages put these where systemd and udev of their system look.
+UNITDIR   ?= $(PREFIX)/lib/systemd/system
+UDEVDIR   ?= $(PREFIX)/lib/udev
 
 # ARCH names the target as the kernel does; ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu- cross-builds.
 HOST_ARCH := $(patsubst aarch64,arm64,$(shell uname -m))
@@ -72,10 +75,12 @@ endif
 .PHONY: all help clean install uninstall lint check run bench fuzz deps test-deps FORCE
 .DELETE_ON_ERROR:
 
-# Each folder adds to: ALL (what `make` builds), INSTALL (its install targets), LINT_C, LINT_SH, CHECKS.
+# Each folder adds to: ALL (what `make` builds), INSTALL (its install targets), LINT_C, LINT_SH, CHECKS,
+# INSTALL_CHECKS (tests of the packages, which take long and are a run of their own).
 ALL :=
 INSTALL :=
 CHECKS :=
+INSTALL_CHECKS :=
 LINT_C :=
 LINT_SH :=
 LINT_NEEDS = $(BPF_SKEL)
@@ -84,7 +89,8 @@ UNIT_UTIL_A := $(O)/lib/unit.a
 include $(wildcard bpf/files.mk lib/files.mk loader/files.mk cli/files.mk pctr/files.mk kmod/files.mk man/files.mk \
 	packaging/files.mk \
 	tests/files.mk tests/ktr/files.mk tests/unit/files.mk tests/fuzz/files.mk tests/e2e/files.mk tests/model/files.mk \
-	tests/vm/files.mk tests/pctr/files.mk tests/bench/files.mk)
+	tests/vm/files.mk tests/pctr/files.mk tests/bench/files.mk tests/package/files.mk \
+	tests/boot/files.mk)
 
 all: $(ALL)  ## build everything, for this machine or ARCH=arm64
 
@@ -124,13 +130,18 @@ run:  ## set up everything, then count a real workload (as root)
 # Suites that run without root; SUITES="unit vm" chooses among all.
 ROOTLESS := unit man coverage
 SUITES   ?= $(CHECKS:check-%=%)
+ALL_SUITES = $(CHECKS:check-%=%) $(INSTALL_CHECKS:check-%=%)
 check:  ## set up everything, then run every test (as root); SUITES="unit e2e" chooses
-	$(if $(filter-out $(CHECKS:check-%=%),$(SUITES)),\
-		$(error SUITES: $(filter-out $(CHECKS:check-%=%),$(SUITES)): no such suite; \
-		there are: $(CHECKS:check-%=%)))
-	@packaging/deps build $(if $(filter 0,$(shell id -u)),test,unit)
+	$(if $(filter-out $(ALL_SUITES),$(SUITES)),\
+		$(error SUITES: $(filter-out $(ALL_SUITES),$(SUITES)): no such suite; there are: $(ALL_SUITES)))
+	@packaging/deps build $(if $(filter 0,$(shell id -u)),test,unit) \
+		$(if $(filter $(INSTALL_CHECKS:check-%=%),$(SUITES)),package rpm install)
 	@$(MAKE) $(PARALLEL) all
 	@MAKE='$(MAKE)' PMCBPF_SUITES='$(SUITES)' tests/summary $(O)/check '$(ROOTLESS)' $(SUITES)
+
+.PHONY: check-install
+check-install:  ## build the packages and test them as they are installed (as root)
+	@$(MAKE) check SUITES='$(INSTALL_CHECKS:check-%=%)'
 
 # One stamp for each C file: clang's own warnings, then clang-tidy with the checks of .clang-tidy.
 LINT_DIR   = $(firstword $(subst /, ,$*))

@@ -15,8 +15,10 @@ PROFILE_LIBS := -ldw -lelf -lz -liberty
 ANNOTATE_LIBS := $(shell echo 'int main(void) { return 0; }' | $(CC) $(TARGET_INC) $(TARGET_LIB) \
 	-include capstone/capstone.h -x c - -lcapstone -o /dev/null 2>/dev/null && echo -lcapstone)
 $(O)/obj/cli/pmcannotate/disasm.o: CFLAGS += $(if $(ANNOTATE_LIBS),,-DNO_CAPSTONE)
-# DT_RUNPATH, so that LD_LIBRARY_PATH still comes first.
-CLI_LDFLAGS = -Wl,--enable-new-dtags,-rpath,'$$ORIGIN/../lib'
+# DT_RUNPATH, so that LD_LIBRARY_PATH still comes first.  Packages, whose libraries every program finds, empty it.
+comma       := ,
+RUNPATH     ?= $$ORIGIN/../lib
+CLI_LDFLAGS = $(if $(RUNPATH),-Wl$(comma)--enable-new-dtags$(comma)-rpath$(comma)'$(RUNPATH)')
 
 $(CLI_A): $(CLI_A_SRCS:%.c=$(O)/obj/%.o)
 	$(archive)

@@ -24,16 +24,16 @@ INSTALL += install-loader
 .PHONY: install-loader
 install-loader: $(PMCBPFD)
 	$(call say,INSTALL,$(DESTDIR)$(SBINDIR)/pmcbpfd)
-	$(Q)install -d $(DESTDIR)$(SBINDIR) $(DESTDIR)$(PREFIX)/lib/systemd/system \
-		$(DESTDIR)$(SYSCONFDIR)/pmcbpf/policy.d
+	$(Q)install -d $(DESTDIR)$(SBINDIR) $(DESTDIR)$(UNITDIR) $(DESTDIR)$(SYSCONFDIR)/pmcbpf/policy.d
 	$(Q)install -m 755 $(PMCBPFD) $(DESTDIR)$(SBINDIR)/pmcbpfd
-	@# The administrator's own list stays.
-	$(Q)[ -e $(DESTDIR)$(SYSCONFDIR)/pmcbpf/msr.list ] || \
-		install -m 644 packaging/msr.list $(DESTDIR)$(SYSCONFDIR)/pmcbpf/msr.list
-	$(Q)sed -e 's|@SBINDIR@|$(SBINDIR)|' packaging/systemd/pmcbpfd.service \
-		>$(DESTDIR)$(PREFIX)/lib/systemd/system/pmcbpfd.service
+	@# The administrator's own files stay.
+	$(Q)for file in msr.list pmcbpf.conf; do \
+		[ -e $(DESTDIR)$(SYSCONFDIR)/pmcbpf/$$file ] || \
+		install -m 644 packaging/$$file $(DESTDIR)$(SYSCONFDIR)/pmcbpf/$$file || exit; done
+	$(Q)sed -e 's|@SBINDIR@|$(SBINDIR)|g' packaging/systemd/pmcbpfd.service \
+		>$(DESTDIR)$(UNITDIR)/pmcbpfd.service
 	$(Q)install -m 644 packaging/systemd/pmcbpfd.socket \
-		$(DESTDIR)$(PREFIX)/lib/systemd/system/pmcbpfd.socket
+		$(DESTDIR)$(UNITDIR)/pmcbpfd.socket
 
 # Operations run over tests/unit/loader/fake_count.c, whose definitions come before the archive's.
 LOADER_FAKE_SRCS := $(wildcard tests/unit/loader/*.c)
@@ -46,6 +46,7 @@ $(foreach name,registers ops alloc state gates msr,\
 UNIT_LIBS_loader_msrdev += -Wl,--wrap=open -Wl,--wrap=ioctl
 UNIT_LIBS_loader_logend += -Wl,--wrap=setsockopt -Wl,--wrap=close -Wl,--wrap=clock_gettime
 UNIT_OBJS_base_helper := $(UNIT_UTIL_A) $(BASE_A)
+UNIT_OBJS_base_journal := $(O)/obj/loader/base/messages.o $(BASE_A)
 LOADER_OPS_SRCS := loader/policy/access.c loader/daemon/heartbeat.c loader/process/buildid.c loader/config/config.c loader/machine/cpu.c loader/daemon/daemon.c loader/base/debug.c loader/errand/errand.c loader/base/fiber.c loader/base/file.c \
 	loader/op/doctor.c loader/policy/identity.c loader/pmc/kgmon.c loader/log/ksyms.c loader/config/ktrconf.c loader/base/messages.c loader/op/logbook.c loader/log/logdest.c loader/log/logfile.c loader/log/kernel_names.c loader/log/logpool.c loader/log/logrec.c loader/log/logwriter.c loader/process/mappings_read.c \
 	loader/machine/msr.c loader/config/msrlist.c loader/op/alloc.c loader/op/admin.c loader/op/attach.c loader/op/gates.c loader/op/info.c loader/op/kgmon.c loader/op/ktr.c loader/op/policy.c \
@@ -53,5 +54,5 @@ LOADER_OPS_SRCS := loader/policy/access.c loader/daemon/heartbeat.c loader/proce
 	loader/server/receive.c loader/op/refusal.c loader/pmc/pmc_release.c loader/row/class.c loader/row/class_hardware.c loader/row/class_msr.c loader/row/class_soft.c loader/row/class_tracepoint.c loader/kernel/tracefs_name.c loader/row/class_tsc.c loader/row/row.c loader/row/soft.c loader/policy/user.c loader/daemon/watchdog.c loader/daemon/notify.c loader/base/text.c $(BASE_SRCS)
 FUZZ_SRCS_wire := $(LOADER_FAKE_SRCS) $(LOADER_OPS_SRCS)
 FUZZ_SRCS_msrlist := loader/config/msrlist.c loader/base/file.c lib/base/reason.c
-FUZZ_SRCS_config := loader/config/config.c loader/config/ktrconf.c lib/base/ktrmask.c lib/base/nearest.c loader/base/debug.c loader/base/messages.c loader/base/text.c lib/base/reason.c
+FUZZ_SRCS_config := loader/config/config.c loader/config/ktrconf.c lib/base/journal.c lib/base/ktrmask.c lib/base/nearest.c loader/base/debug.c loader/base/messages.c loader/base/text.c lib/base/reason.c
 FUZZ_SRCS_site := loader/policy/site.c loader/policy/setting.c loader/base/fiber.c $(FUZZ_SRCS_config)

@@ -16,11 +16,11 @@ INSTALL += install-pctr
 .PHONY: install-pctr
 install-pctr: $(PCTRD)
 	$(call say,INSTALL,$(DESTDIR)$(SBINDIR)/pctrd)
-	$(Q)install -d $(DESTDIR)$(SBINDIR) $(DESTDIR)$(PREFIX)/lib/systemd/system $(DESTDIR)$(PREFIX)/lib/udev/rules.d
+	$(Q)install -d $(DESTDIR)$(SBINDIR) $(DESTDIR)$(UNITDIR) $(DESTDIR)$(UDEVDIR)/rules.d
 	$(Q)install -m 755 $(PCTRD) $(DESTDIR)$(SBINDIR)/pctrd
-	$(Q)sed -e 's|@SBINDIR@|$(SBINDIR)|' packaging/systemd/pctrd.service \
-		>$(DESTDIR)$(PREFIX)/lib/systemd/system/pctrd.service
-	$(Q)install -m 644 packaging/udev/60-pctr.rules $(DESTDIR)$(PREFIX)/lib/udev/rules.d
+	$(Q)sed -e 's|@SBINDIR@|$(SBINDIR)|g' packaging/systemd/pctrd.service \
+		>$(DESTDIR)$(UNITDIR)/pctrd.service
+	$(Q)install -m 644 packaging/udev/60-pctr.rules $(DESTDIR)$(UDEVDIR)/rules.d
 
 check-unit: $(PCTRD)
 # The device over counters of the tests' own.

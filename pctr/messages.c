@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "lib/base/journal.h"
 #include "lib/base/reason.h"
 #include "messages.h"
 
@@ -25,5 +26,5 @@ void messages_put(const struct messages *messages, int priority, const char *fmt
 	if (messages->background)
 		syslog(priority, "%s", text);
 	else
-		fprintf(stderr, "pctrd: %s\n", text);
+		journal_put(priority, "pctrd", text);
 }

@@ -247,7 +247,9 @@ static int pctrd_take_lock(struct pctrd *p)
 /* First of all: helpers inherit every descriptor that is open. */
 static int pctrd_begin_helpers(struct pctrd *p)
 {
-	int err = helpers_new(&p->helpers, "pctrd-helper", sock_jobs, SOCK_JOBS, SOCK_HELPERS);
+	int err = helpers_new(&p->helpers, &(struct helpers_spec){
+		.name = "pctrd-helper", .jobs = sock_jobs, .njobs = SOCK_JOBS, .max = SOCK_HELPERS,
+	});
 
 	if (err)
 		messages_put(&p->messages, LOG_ERR, "cannot start helper processes: %s",

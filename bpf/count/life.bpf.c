@@ -243,11 +243,11 @@ __noinline u32 soft_common(u32 from, u32 to)
  * Changes the target's state.  Returns the old state to the one caller that changed it, 0 to
  * others.  `keep`: SOFT rows that stay; `begin`: those that begin.
  */
-static __always_inline u64 state_change(struct abi_target *t, u32 to, u64 keep, u64 begin)
+__noinline u64 state_change(struct abi_target *t, u32 to, u64 keep, u64 begin)
 {
 	u64 old, new;
 
-	for (int i = 0; i < 8; i++) {
+	for (int i = 0; t && i < 8; i++) {
 		old = t->state;
 		if (old & ABI_STATE_EXIT)
 			return 0;

@@ -231,13 +231,17 @@ static __always_inline void target_remove(u32 tgid, u32 set)
 	bpf_map_delete_elem(&targets, &tgid);
 }
 
-/* Adds to a PMC's count outside of the switch path, where the task may change CPUs. */
-static __always_inline void counts_add(u32 owner, u32 pos, u64 value)
+/*
+ * Adds to a PMC's count outside of the switch path, where the task may change CPUs.  Not inlined,
+ * so that the verifier checks it once and not for each row; weak, because several objects have it.
+ */
+__weak __noinline int counts_add(u32 owner, u32 pos, u64 value)
 {
 	struct abi_counts *k = owner_counts(owner, bpf_get_smp_processor_id());
 
 	if (k && pos < ABI_COUNTS)
 		__sync_fetch_and_add(&k->count[pos], value);
+	return 0;
 }
 
 /* Puts a record into this CPU's ring; false: no room. */

@@ -45,9 +45,27 @@ static __always_inline void share_add(u32 tgid, const struct abi_member *m, u32 
 /*
  * Neither inlined nor static, so that the verifier checks them once, separately; weak, because
  * several objects have them.
- *
- * Records the slice that has just been closed, of a set with logged members.
  */
+
+/* Records one member's part of the slice that has just been closed. */
+__weak __noinline int member_log(const struct abi_cpu *c, u32 cpu, const struct abi_member *m,
+				 u32 log)
+{
+	u32 source;
+	u64 value;
+
+	if (!c || !m)
+		return 0;
+	source = m->source & (ABI_ALL_SOURCES - 1);
+	value = c->now[source] - c->start[source];
+	if (log & ABI_LOG_EXIT)
+		share_add(c->tgid, m, log, value);
+	if (log & ABI_LOG_SWITCH)
+		record(cpu, ABI_REC_SWITCH, m, log, c->tgid, c->tid, value);
+	return 0;
+}
+
+/* Records the slice that has just been closed, of a set with logged members. */
 __weak __noinline int slice_log(u32 set, u32 cpu)
 {
 	struct abi_cpu *c = bpf_map_lookup_elem(&cpus, &cpu);
@@ -55,18 +73,24 @@ __weak __noinline int slice_log(u32 set, u32 cpu)
 
 	if (!c || !s)
 		return 0;
-	for (u32 i = 0; i < ABI_MAX_MEMBERS; i++) {
-		u32 log = s->log[i], source = s->member[i].source & (ABI_ALL_SOURCES - 1);
-		u64 value;
+	for (u32 i = 0; i < ABI_MAX_MEMBERS; i++)
+		if ((s->logs & c->members) >> i & 1)
+			member_log(c, cpu, &s->member[i], s->log[i]);
+	return 0;
+}
 
-		if (!((s->logs & c->members) >> i & 1))
-			continue;
-		value = c->now[source] - c->start[source];
-		if (log & ABI_LOG_EXIT)
-			share_add(c->tgid, &s->member[i], log, value);
-		if (log & ABI_LOG_SWITCH)
-			record(cpu, ABI_REC_SWITCH, &s->member[i], log, c->tgid, c->tid, value);
-	}
+/* Records a process's share of one member, and ends it. */
+__weak __noinline int share_log(u32 cpu, const struct abi_member *m, u32 log, u32 tgid)
+{
+	struct abi_share key = { .tgid = tgid, .log = ABI_LOG_ID(log) };
+	u64 *share;
+
+	if (!m)
+		return 0;
+	share = bpf_map_lookup_elem(&shares, &key);
+	record(cpu, ABI_REC_EXIT, m, log, tgid, tgid, share ? *share : 0);
+	if (share && !bpf_map_delete_elem(&shares, &key))
+		account_add(owner_of(m->owner)->account, ABI_CHARGE_SHARES, -1);
 	return 0;
 }
 
@@ -78,18 +102,9 @@ __weak __noinline int exit_log(u32 set, u32 tgid)
 
 	if (!s)
 		return 0;
-	for (u32 i = 0; i < ABI_MAX_MEMBERS; i++) {
-		struct abi_share key = { .tgid = tgid, .log = ABI_LOG_ID(s->log[i]) };
-		u64 *share;
-
-		if (!(s->logs >> i & 1) || !(s->log[i] & ABI_LOG_EXIT))
-			continue;
-		share = bpf_map_lookup_elem(&shares, &key);
-		record(cpu, ABI_REC_EXIT, &s->member[i], s->log[i], tgid, tgid,
-		       share ? *share : 0);
-		if (share && !bpf_map_delete_elem(&shares, &key))
-			account_add(owner_of(s->member[i].owner)->account, ABI_CHARGE_SHARES, -1);
-	}
+	for (u32 i = 0; i < ABI_MAX_MEMBERS; i++)
+		if (s->logs >> i & 1 && s->log[i] & ABI_LOG_EXIT)
+			share_log(cpu, &s->member[i], s->log[i], tgid);
 	return 0;
 }
 

@@ -155,9 +155,9 @@ static __always_inline u64 source_refresh(struct abi_cpu *c, u32 cpu, u32 source
 	return fresh | 1ull << source;
 }
 
-/* Credits one member of the open slice. */
-static __always_inline u64 member_close(struct abi_cpu *c, u32 cpu, const struct abi_member *m,
-					struct abi_counts *k, u64 fresh)
+/* Credits one member of the open slice; members may share a source, which is read once. */
+static __always_inline u64 member_credit(struct abi_cpu *c, u32 cpu, const struct abi_member *m,
+					 struct abi_counts *k, u64 fresh)
 {
 	u32 source = m->source & (ABI_ALL_SOURCES - 1), pos = m->pos;
 
@@ -165,6 +165,17 @@ static __always_inline u64 member_close(struct abi_cpu *c, u32 cpu, const struct
 	if (k && pos < ABI_COUNTS)
 		k->count[pos] += c->now[source] - c->start[source];
 	return fresh;
+}
+
+/*
+ * What is done for each member is a function of its own, neither inlined nor static: the verifier
+ * checks such a function once in a program, and not again on every path to every member.  Most sets
+ * have one member, which saves the call.
+ */
+__noinline u64 member_close(struct abi_cpu *c, u32 cpu, const struct abi_member *m,
+			    struct abi_counts *k, u64 fresh)
+{
+	return c && m ? member_credit(c, cpu, m, k, fresh) : fresh;
 }
 
 /*
@@ -176,13 +187,41 @@ static __always_inline u64 slice_ended(const struct abi_cpu *c)
 	return c->lost ? ~0ull : 0;
 }
 
+/* The same for a member of a set with several owners, whose counts are looked up first. */
+__noinline u64 member_close_mixed(struct abi_cpu *c, u32 cpu, const struct abi_member *m, u64 fresh)
+{
+	struct abi_counts *k;
+
+	if (!c || !m)
+		return fresh;
+	k = owner_counts(m->owner, cpu);
+	fresh = member_close(c, cpu, m, k, fresh);
+	if (k)
+		k->open = slice_ended(c);
+	return fresh;
+}
+
+__noinline u64 slice_close_mixed(struct abi_cpu *c, u32 cpu, u32 set)
+{
+	struct abi_set *s = bpf_map_lookup_elem(&sets, &set);
+	u64 members, fresh = 0;
+
+	if (!c || !s)
+		return 0;
+	members = c->members;
+	for (u32 i = 0; i < ABI_MAX_MEMBERS && members; i++, members >>= 1)
+		if (members & 1)
+			fresh = member_close_mixed(c, cpu, &s->member[i], fresh);
+	return fresh;
+}
+
 /*
  * Credits the open slice.  Returns the sources read, with their values in `now`.  Nearly always one
  * owner has all PMCs of a set; its counts are then looked up once.
  */
 static __always_inline u64 slice_close(struct abi_cpu *c, u32 cpu)
 {
-	u32 set = open_of(cpu)->set & ~ABI_OPEN_LOGGED, owner;
+	u32 set = open_of(cpu)->set & ~ABI_OPEN_LOGGED;
 	u64 members = c->members, fresh = 0;
 	struct abi_counts *k;
 	struct abi_set *s;
@@ -190,28 +229,55 @@ static __always_inline u64 slice_close(struct abi_cpu *c, u32 cpu)
 	s = bpf_map_lookup_elem(&sets, &set);
 	if (!s)
 		return 0;
-	owner = s->owner;
-	if (owner != ABI_OWNERS_MIXED) {
-		k = owner_counts(owner, cpu);
-		if (!k)
-			return 0;
-		for (u32 i = 0; i < ABI_MAX_MEMBERS && members; i++, members >>= 1) {
-			if (!(members & 1))
-				continue;
+	if (s->owner == ABI_OWNERS_MIXED)
+		return slice_close_mixed(c, cpu, set);
+	k = owner_counts(s->owner, cpu);
+	if (!k)
+		return 0;
+	if (members & 1)
+		fresh = member_credit(c, cpu, &s->member[0], k, 0);
+	members >>= 1;
+	for (u32 i = 1; i < ABI_MAX_MEMBERS && members; i++, members >>= 1)
+		if (members & 1)
 			fresh = member_close(c, cpu, &s->member[i], k, fresh);
-		}
-		k->open = slice_ended(c);
-		return fresh;
-	}
-	for (u32 i = 0; i < ABI_MAX_MEMBERS && members; i++, members >>= 1) {
-		if (!(members & 1))
-			continue;
-		k = owner_counts(s->member[i].owner, cpu);
-		fresh = member_close(c, cpu, &s->member[i], k, fresh);
-		if (k)
-			k->open = slice_ended(c);
-	}
+	k->open = slice_ended(c);
 	return fresh;
+}
+
+/* Records the value of a member's source at the beginning of a slice. */
+static __always_inline u64 member_begin(struct abi_cpu *c, u32 cpu, const struct abi_member *m,
+					u64 fresh)
+{
+	u32 source = m->source & (ABI_ALL_SOURCES - 1);
+
+	fresh = source_refresh(c, cpu, source, fresh);
+	c->start[source] = c->now[source];
+	return fresh;
+}
+
+__noinline u64 member_open(struct abi_cpu *c, u32 cpu, const struct abi_member *m, u64 fresh)
+{
+	return c && m ? member_begin(c, cpu, m, fresh) : fresh;
+}
+
+/* Marks the members' counts as moving, where they have several owners. */
+__noinline int member_open_mixed(const struct abi_member *m, u32 cpu)
+{
+	struct abi_counts *k = m ? owner_counts(m->owner, cpu) : NULL;
+
+	if (k)
+		k->open |= 1ull << (m->pos & 63);
+	return 0;
+}
+
+__noinline int slice_open_mixed(u32 cpu, u32 set, u64 members)
+{
+	struct abi_set *s = bpf_map_lookup_elem(&sets, &set);
+
+	for (u32 i = 0; s && i < ABI_MAX_MEMBERS; i++)
+		if (members >> i & 1)
+			member_open_mixed(&s->member[i], cpu);
+	return 0;
 }
 
 /* Marks the members' counts as moving and records the values of their sources. */
@@ -222,7 +288,6 @@ static __always_inline void slice_open(struct abi_cpu *c, u32 cpu, u32 set,
 	struct abi_counts *k;
 	struct abi_set *s;
 	u64 members;
-	bool mixed;
 
 	o->set = set;
 	c->members = 0;
@@ -237,25 +302,21 @@ static __always_inline void slice_open(struct abi_cpu *c, u32 cpu, u32 set,
 		c->tgid = task_process(task);
 		c->tid = task_thread(task);
 	}
-	mixed = s->owner == ABI_OWNERS_MIXED;
-	if (!mixed && members) {
+	if (!members)
+		return;
+	if (s->owner == ABI_OWNERS_MIXED) {
+		slice_open_mixed(cpu, set, members);
+	} else {
 		k = owner_counts(s->owner, cpu);
 		if (k)
 			k->open = s->open | slice_ended(c);
 	}
-	for (u32 i = 0; i < ABI_MAX_MEMBERS && members; i++, members >>= 1) {
-		u32 source = s->member[i].source & (ABI_ALL_SOURCES - 1);
-
-		if (!(members & 1))
-			continue;
-		if (mixed) {
-			k = owner_counts(s->member[i].owner, cpu);
-			if (k)
-				k->open |= 1ull << (s->member[i].pos & 63);
-		}
-		fresh = source_refresh(c, cpu, source, fresh);
-		c->start[source] = c->now[source];
-	}
+	if (members & 1)
+		fresh = member_begin(c, cpu, &s->member[0], fresh);
+	members >>= 1;
+	for (u32 i = 1; i < ABI_MAX_MEMBERS && members; i++, members >>= 1)
+		if (members & 1)
+			fresh = member_open(c, cpu, &s->member[i], fresh);
 }
 
 /*
@@ -283,11 +344,14 @@ static __always_inline void slice_change(u32 cpu, u32 set, struct task_struct *t
 
 /* --- last switches --------------------------------------------------------------------------- */
 
-static __always_inline void final_add(struct abi_set *s, u64 rows, u64 tail)
+__noinline int final_add(u32 set, u64 rows, u64 tail)
 {
-	for (u32 row = 0; tail && row < ABI_SOFT_ROWS; row++)
+	struct abi_set *s = bpf_map_lookup_elem(&sets, &set);
+
+	for (u32 row = 0; s && row < ABI_SOFT_ROWS; row++)
 		if (rows >> row & 1 && s->soft[row].used && s->soft[row].quantity == ABI_Q_CPU_NS)
 			counts_add(s->soft[row].owner, s->soft[row].pos, tail);
+	return 0;
 }
 
 /*
@@ -310,8 +374,8 @@ static __always_inline void final_switch(struct task_struct *prev)
 		set = ABI_STATE_SET(t->state);
 		s = bpf_map_lookup_elem(&sets, &set);
 		rows = last ? __sync_fetch_and_and(&t->state, ~(u64)ABI_STATE_SOFT) : t->state;
-		if (s)
-			final_add(s, rows, tail);
+		if (tail)
+			final_add(set, rows, tail);
 		if (s && last && s->logs)
 			exit_log(set, tgid);
 		__sync_fetch_and_add(&exits_done, 1);
@@ -350,28 +414,36 @@ static __always_inline bool source_kept(struct abi_cpu *c, u32 cpu, u32 source)
 	       source_read(c, cpu, source) == c->now[source & (ABI_ALL_SOURCES - 1)];
 }
 
-static __always_inline void members_lose(struct abi_cpu *c, u32 cpu, u32 set, u64 members)
+/* A member that may have missed events has lost a slice, and a record if it is logged. */
+__noinline int member_lose(struct abi_cpu *c, u32 cpu, const struct abi_member *m, bool logged)
 {
-	struct abi_set *s = bpf_map_lookup_elem(&sets, &set);
+	struct abi_owner *owner;
 	struct abi_counts *k;
 
-	if (!s)
-		return;
-	members &= s->due;
-	for (u32 i = 0; i < ABI_MAX_MEMBERS && members; i++, members >>= 1) {
-		const struct abi_member *m = &s->member[i];
-		struct abi_owner *owner = owner_of(m->owner);
+	if (!c || !m || source_kept(c, cpu, m->source & (ABI_ALL_SOURCES - 1)))
+		return 0;
+	owner = owner_of(m->owner);
+	__sync_fetch_and_or(&owner->missed, 1ull << (m->pos & 63));
+	if (logged)
+		__sync_fetch_and_add(&owner->lost_records, 1);
+	c->lost |= ABI_LOST_SLICE;
+	k = owner_counts(m->owner, cpu);
+	if (k)
+		k->open = ~0ull;
+	return 0;
+}
 
-		if (!(members & 1) || source_kept(c, cpu, m->source & (ABI_ALL_SOURCES - 1)))
-			continue;
-		__sync_fetch_and_or(&owner->missed, 1ull << (m->pos & 63));
-		if (s->logs >> i & 1)
-			__sync_fetch_and_add(&owner->lost_records, 1);
-		c->lost |= ABI_LOST_SLICE;
-		k = owner_counts(m->owner, cpu);
-		if (k)
-			k->open = ~0ull;
-	}
+__noinline int members_lose(struct abi_cpu *c, u32 cpu, u32 set, u64 members)
+{
+	struct abi_set *s = bpf_map_lookup_elem(&sets, &set);
+
+	if (!c || !s)
+		return 0;
+	members &= s->due;
+	for (u32 i = 0; i < ABI_MAX_MEMBERS; i++)
+		if (members >> i & 1)
+			member_lose(c, cpu, &s->member[i], s->logs >> i & 1);
+	return 0;
 }
 
 /*

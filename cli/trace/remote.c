@@ -275,7 +275,7 @@ static int remote_find_memory(struct memory *mem, const char *name)
 	if (err)
 		return fail(EX_IOERR, "ERROR: %s: %s", name, strerror(-err));
 	if (!mem->nranges)
-		return fail(EX_UNAVAILABLE, "ERROR: %s: the stub does not tell where memory is",
+		return fail(EX_UNAVAILABLE, "ERROR: %s: the stub does not report where memory is",
 			    name);
 	return 0;
 }

@@ -20,6 +20,7 @@
  *	helper.h	a daemon's helper processes, for one thread
  *	lockfile.h	one daemon for each socket
  *	confine.h	giving up capabilities
+ *	journal.h	messages of services, with priorities for the journal
  *	sigdefer.h	signals and cancellation during a library call
  *	sockname.h	which socket a client of pmcbpfd uses
  *	export.h	the symbols that a library exports
@@ -34,6 +35,7 @@
 #include "export.h"
 #include "helper.h"
 #include "index.h"
+#include "journal.h"
 #include "json.h"
 #include "ktrmask.h"
 #include "lockfile.h"

@@ -62,8 +62,7 @@ static uint64_t helper_now(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-int helpers_new(struct helpers **out, const char *name, helper_job *const *jobs,
-		unsigned int njobs, unsigned int max)
+int helpers_new(struct helpers **out, const struct helpers_spec *spec)
 {
 	struct helpers *h = calloc(1, sizeof(*h));
 	int pair[2] = { -1, -1 }, err = -ENOMEM;
@@ -72,7 +71,7 @@ int helpers_new(struct helpers **out, const char *name, helper_job *const *jobs,
 
 	if (!h)
 		return -ENOMEM;
-	h->max = max;
+	h->max = spec->max;
 	LIST_INIT(&h->idle);
 	LIST_INIT(&h->busy);
 	LIST_INIT(&h->ending);
@@ -91,7 +90,7 @@ int helpers_new(struct helpers **out, const char *name, helper_job *const *jobs,
 		close(pair[0]);
 		close(h->epoll);
 		close(h->timer);
-		helper_process_serve(pair[1], name, jobs, njobs);
+		helper_process_serve(pair[1], spec);
 	}
 	err = pid < 0 ? -errno : 0;
 	close(pair[1]);

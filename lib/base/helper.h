@@ -51,12 +51,16 @@ int helper_emit(const struct helper_call *call, const void *data, size_t len, co
 
 /* --- in the daemon ---------------------------------------------------------------------------- */
 
-/*
- * To be called before any thread, socket or map exists.  At most `max` helpers live at a time.
- * ps(1) shows them as `name`.
- */
-int helpers_new(struct helpers **out, const char *name, helper_job *const *jobs,
-		unsigned int njobs, unsigned int max);
+struct helpers_spec {
+	const char *name;		/* in ps(1) */
+	helper_job *const *jobs;
+	unsigned int njobs;
+	unsigned int max;		/* helpers that live at a time */
+	uint64_t capabilities;		/* a bit for each that the jobs need; all others are gone */
+};
+
+/* To be called before any thread, socket or map exists. */
+int helpers_new(struct helpers **out, const struct helpers_spec *spec);
 /* Calls under way are given up; helpers that hang are left to the kernel. */
 void helpers_free(struct helpers *h);
 

@@ -20,7 +20,6 @@ struct helper_answer {
 };
 
 /* The spawner: until the daemon has gone. */
-_Noreturn void helper_process_serve(int socket, const char *name, helper_job *const *jobs,
-				    unsigned int njobs);
+_Noreturn void helper_process_serve(int socket, const struct helpers_spec *spec);
 
 #endif

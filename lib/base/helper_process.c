@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "confine.h"
 #include "helper_impl.h"
 
 int helper_emit(const struct helper_call *call, const void *data, size_t len, const int *fds,
@@ -96,19 +97,20 @@ static long helper_fork(int *pidfd)
 	return syscall(SYS_clone, CLONE_PIDFD | SIGCHLD, 0, pidfd, 0, 0);
 }
 
-_Noreturn void helper_process_serve(int socket, const char *name, helper_job *const *jobs,
-				    unsigned int njobs)
+_Noreturn void helper_process_serve(int socket, const struct helpers_spec *spec)
 {
 	int fds[HELPER_MAX_FDS], pidfd = -1;
+	const pid_t spawner = getpid();
 	unsigned int nfds;
 	char byte;
 
-	const pid_t spawner = getpid();
-
+	/* Jobs read what other users have written. */
+	if (confine_capabilities(spec->capabilities, spec->capabilities))
+		_exit(1);
 	helper_ignore_signals();
 	helper_leave_terminal();
 	signal(SIGCHLD, SIG_IGN);	/* helpers need not be collected */
-	prctl(PR_SET_NAME, name, 0, 0, 0);
+	prctl(PR_SET_NAME, spec->name, 0, 0, 0);
 	while (message_receive(socket, &byte, 1, NULL, 0, fds, &nfds, 0) > 0) {
 		int32_t err = nfds == 1 ? 0 : -EPROTO;
 		long pid = err ? -1 : helper_fork(&pidfd);
@@ -121,7 +123,7 @@ _Noreturn void helper_process_serve(int socket, const char *name, helper_job *co
 			if (getppid() != spawner)
 				_exit(0);
 			for (;;)
-				helper_serve(fds[0], jobs, njobs);
+				helper_serve(fds[0], spec->jobs, spec->njobs);
 		}
 		if (!err && pid < 0)
 			err = -errno;

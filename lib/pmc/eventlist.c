@@ -19,29 +19,22 @@ struct list {
 	unsigned int unique;	/* the first so many may come again from another source */
 };
 
-static int list_add(struct list *l, const char *name)
-{
-	if (l->count == 2 * EVENT_LIST_MAX || array_reserve(l->names, l->room, l->count + 1) != 0)
-		return -ENOMEM;
-	l->names[l->count++] = name;
-	return 0;
-}
-
 static int list_event(void *arg, const struct event *event)
 {
 	struct list *l = arg;
 	const char *name = event->name;
-	int err;
 
 	for (unsigned int i = 0; event->again && i < l->unique; i++)
 		if (evspec_same(l->names[i], name))
 			return 0;
 	if (l->class->interned && !intern_event(event->name, &name))
 		return -ENOMEM;
-	err = list_add(l, name);
-	if (!err && !event->again)
+	if (l->count == 2 * EVENT_LIST_MAX || array_reserve(l->names, l->room, l->count + 1) != 0)
+		return -ENOMEM;
+	l->names[l->count++] = name;
+	if (!event->again)
 		l->unique = l->count;
-	return err;
+	return 0;
 }
 
 static int list_class(struct list *l, enum pmc_class class_)
@@ -55,10 +48,10 @@ static int list_class(struct list *l, enum pmc_class class_)
 static int list_names(enum pmc_class class_, const char ***names, int *nevents,
 		      struct reason *why)
 {
-	struct list l = { .names = malloc(sizeof(*l.names)), .room = 1 };
+	struct list l = { .names = NULL };
 	int err, late;
 
-	if (!l.names)
+	if (array_reserve(l.names, l.room, 1) != 0)	/* never NULL, even if empty */
 		return -ENOMEM;
 	pthread_mutex_lock(&pmc_lib.init);
 	late = query_late_events(&pmc_lib, class_, why);

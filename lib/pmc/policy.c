@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "client.h"
 
 _Static_assert(sizeof(((struct pmc_policy *)NULL)->pp_text) ==
@@ -16,7 +17,7 @@ _Static_assert(sizeof(((struct pmc_policy *)NULL)->pp_origin) ==
 /* The list so far. */
 struct policy_list {
 	struct pmc_policy *at;
-	uint32_t n, total, generation;
+	uint32_t n, room, total, generation;
 };
 
 /* One reply, with elements from list->n on. */
@@ -46,7 +47,6 @@ static int policy_page(uint32_t what, const struct policy_list *list, struct wir
 static int policy_add(struct policy_list *list, const struct wire_policy_rep *rep)
 {
 	const struct wire_policy *from = (const void *)(rep + 1);
-	struct pmc_policy *more;
 
 	if (list->at && rep->generation != list->generation) {
 		list->n = 0;
@@ -54,14 +54,12 @@ static int policy_add(struct policy_list *list, const struct wire_policy_rep *re
 		list->generation = rep->generation;
 		return 0;
 	}
-	more = reallocarray(list->at, list->n + rep->count + 1, sizeof(*more));
-	if (!more)
+	if (array_reserve(list->at, list->room, list->n + rep->count) != 0)
 		return -ENOMEM;
-	list->at = more;
 	list->total = rep->total;
 	list->generation = rep->generation;
 	for (uint32_t i = 0; i < rep->count; i++) {
-		struct pmc_policy *to = &more[list->n++];
+		struct pmc_policy *to = &list->at[list->n++];
 
 		memset(to, 0, sizeof(*to));
 		memcpy(to->pp_text, from[i].text, sizeof(to->pp_text) - 1);

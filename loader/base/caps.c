@@ -12,6 +12,7 @@
 
 const struct cap caps_kept[] = {
 	OWN(CAP_BPF, "programs and maps"),
+	OWN(CAP_CHECKPOINT_RESTORE, "helpers, which have no CAP_SYS_ADMIN: files behind mappings"),
 	OWN(CAP_DAC_READ_SEARCH, "build ids of files that only their users may read, and /proc"),
 	OWN(CAP_KILL, "signals to owners of PMCs, and the end of a child that has a client's ids"),
 	OWN(CAP_PERFMON, "events of CPUs and of all processes, programs that trace"),

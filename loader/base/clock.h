@@ -6,12 +6,14 @@
 #include <stdint.h>
 #include <time.h>
 
+#define NS_PER_S 1000000000ull
+
 static inline uint64_t clock_read(clockid_t clock)
 {
 	struct timespec ts;
 
 	clock_gettime(clock, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+	return (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
 }
 
 /* In ns; the programs and perf's records use the same clock. */

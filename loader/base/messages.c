@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "lib/base/journal.h"
 #include "messages.h"
 
 static void messages_emit(const struct messages *messages, int priority, const char *prefix,
@@ -16,7 +17,7 @@ static void messages_emit(const struct messages *messages, int priority, const c
 	else if (messages->background)
 		syslog(priority, "%s%s", prefix, text);
 	else
-		fprintf(stderr, "%s%s\n", *prefix ? prefix : "pmcbpfd: ", text);
+		journal_put(priority, *prefix ? "hwpmc" : "pmcbpfd", text);
 }
 
 void messages_background(struct messages *messages)

@@ -23,9 +23,9 @@ uint64_t count_period(const struct count *c)
 		period = 1ull << 31;
 	if (!c->spec.rate)
 		return period < PERIOD_MAX ? period : PERIOD_MAX;
-	if (period > PERIOD_MAX / 1000000000u * c->spec.rate)
+	if (period > PERIOD_MAX / NS_PER_S * c->spec.rate)
 		return PERIOD_MAX;
-	return (uint64_t)((__uint128_t)period * 1000000000u / c->spec.rate);
+	return (uint64_t)((__uint128_t)period * NS_PER_S / c->spec.rate);
 }
 
 /* The kernel's timers silently raise a shorter period to this minimum. */

@@ -20,12 +20,12 @@ uint64_t count_state_scale(const struct count *c, uint64_t raw)
 {
 	if (!c->spec.rate)
 		return raw << c->spec.shift;
-	return (uint64_t)((__uint128_t)raw * c->spec.rate / 1000000000u);
+	return (uint64_t)((__uint128_t)raw * c->spec.rate / NS_PER_S);
 }
 
 bool count_state_scales(const struct count *c)
 {
-	return count_state_scale(c, 1000000000u) != 1000000000u;
+	return count_state_scale(c, NS_PER_S) != NS_PER_S;
 }
 
 int count_state_away(const struct count *c, struct reason *why)

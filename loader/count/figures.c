@@ -33,7 +33,7 @@ static int process_clock(pid_t tgid, uint64_t *ns)
 
 	if (clock_gettime(id, &ts))
 		return -errno;
-	*ns = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+	*ns = (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
 	return 0;
 }
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* See errand.h. */
 #include <errno.h>
+#include <linux/capability.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 
 #include "loader/base/base.h"
 #include "errand.h"
@@ -25,6 +27,18 @@ struct errand_wait {
 	bool called;
 };
 
+/*
+ * What the job of mappings needs: /proc of all processes, and the files behind their mappings.
+ * Where there is no CAP_CHECKPOINT_RESTORE, as in containers, CAP_SYS_ADMIN stands for it.
+ */
+static uint64_t errands_capabilities(void)
+{
+	int links = prctl(PR_CAPBSET_READ, CAP_CHECKPOINT_RESTORE, 0, 0, 0) == 1 ?
+			    CAP_CHECKPOINT_RESTORE : CAP_SYS_ADMIN;
+
+	return 1ull << CAP_SYS_PTRACE | 1ull << CAP_DAC_READ_SEARCH | 1ull << links;
+}
+
 int errands_new(struct errands *es, struct user_table *users, helper_job *const jobs[ERRAND_JOBS],
 		struct reason *why)
 {
@@ -36,8 +50,10 @@ int errands_new(struct errands *es, struct user_table *users, helper_job *const 
 	es->fibers = fibers_new();
 	if (!es->fibers)
 		return deny(why, -ENOMEM, "no memory for operations");
-	err = helpers_new(&es->helpers, "pmcbpfd-helper", jobs, ERRAND_JOBS,
-			  ERRANDS_MAX + HELPER_CLOSERS);
+	err = helpers_new(&es->helpers, &(struct helpers_spec){
+		.name = "pmcbpfd-helper", .jobs = jobs, .njobs = ERRAND_JOBS,
+		.max = ERRANDS_MAX + HELPER_CLOSERS, .capabilities = errands_capabilities(),
+	});
 	return err ? deny(why, err, "cannot start helper processes: %s", strerror(-err)) : 0;
 }
 

@@ -27,7 +27,7 @@ static int tick_source_open(struct profclock *c, unsigned int cpu)
 {
 	const struct perf_event_spec spec = {
 		.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_CPU_CLOCK,
-		.period = 1000000000u / c->config.rate, .tag = c->config.tag,
+		.period = NS_PER_S / c->config.rate, .tag = c->config.tag,
 	};
 	int fd = perf_open_cpu(&spec, cpu), err;
 

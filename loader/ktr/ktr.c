@@ -16,9 +16,8 @@
 #include "ktr.h"
 #include "loader/kernel/kernel.h"
 
-#define SECOND	      1000000000ull
-#define MASK_LINGER   (1 * SECOND)	/* until programs of masked classes are detached … */
-#define FREEZE_LINGER (10 * SECOND)	/* … and all programs of frozen rings */
+#define MASK_LINGER   (1 * NS_PER_S)	/* until programs of masked classes are detached … */
+#define FREEZE_LINGER (10 * NS_PER_S)	/* … and all programs of frozen rings */
 #define MARK_MAX      31		/* bytes of a mark's text */
 
 struct ktr {
@@ -196,7 +195,7 @@ static void *thread_run(void *arg)
 	pthread_mutex_lock(&k->lock);
 	while (!k->stop) {
 		uint64_t at = programs_detach_at(k);
-		const struct timespec ts = { (time_t)(at / SECOND), (long)(at % SECOND) };
+		const struct timespec ts = { (time_t)(at / NS_PER_S), (long)(at % NS_PER_S) };
 
 		if (k->done != k->asked)
 			conf_obey(k);

@@ -18,8 +18,8 @@
 
 #define SEEN_BITS   12
 #define PENDING_MAX 65536u		/* addresses without room are seen again later */
-#define LOGGED_MAX    65536u		/* functions of a log */
-#define AGAIN_NS    1000000000ull	/* between two readings of the table */
+#define LOGGED_MAX  65536u		/* functions of a log */
+#define AGAIN_NS    NS_PER_S		/* between two readings of the table */
 #define AGAIN_MAX   (64 * AGAIN_NS)	/* … if they bring nothing new */
 #define KERNEL	    (1ull << 63)
 
@@ -199,7 +199,6 @@ static bool logged_has(const struct name_search *l, uint64_t key)
 /* False: it is in the set already, or there is no room. */
 static bool logged_add(struct name_search *l, uint64_t key)
 {
-
 	if (l->nlogged >= LOGGED_MAX || logged_has(l, key))
 		return false;
 	if (array_reserve(l->logged, l->logged_room, l->nlogged + 1) ||
@@ -218,7 +217,7 @@ static uint64_t logged_key(const struct ksym *sym)
 
 	for (const char *p = sym->name; *p; p++)
 		key = index_mix(key, (uint8_t)*p);
-	return key | 1;
+	return key;
 }
 
 static void pending_add(struct name_search *l, uint64_t address)

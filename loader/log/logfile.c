@@ -210,8 +210,8 @@ static void log_initialize(struct pmclog_ev *ev, struct logfile *l, uint32_t cpu
 								   LOGFMT_NEW_VERSION;
 	ev->pl_u.pl_i.pl_arch = cputype;
 	ev->pl_u.pl_i.pl_tsc_freq = 1000000000;
-	ev->pl_u.pl_i.pl_ts.tv_sec = (time_t)(wall / 1000000000u);
-	ev->pl_u.pl_i.pl_ts.tv_nsec = (long)(wall % 1000000000u);
+	ev->pl_u.pl_i.pl_ts.tv_sec = (time_t)(wall / NS_PER_S);
+	ev->pl_u.pl_i.pl_ts.tv_nsec = (long)(wall % NS_PER_S);
 	memcpy(ev->pl_u.pl_i.pl_cpuid, cpuid, strnlen(cpuid, PMC_CPUID_LEN - 1));
 }
 

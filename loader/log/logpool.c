@@ -15,7 +15,7 @@
 #define FILE_BYTES  (16u * 1024 * 1024)	/* for bursts that are not yet written to files */
 #define END_SIZE    64u			/* bytes: DROPNOTIFY and CLOSELOG */
 #define PAUSE_MIN   1000000ull		/* ns between two kicks, which doubles … */
-#define PAUSE_MAX   1000000000ull	/* … up to this */
+#define PAUSE_MAX   NS_PER_S		/* … up to this */
 #define SAY_NS	    10000000000ull	/* between two messages about logs that were given up */
 
 static const enum pool_kind pools[LOGBUF_POOLS] = {
@@ -271,8 +271,8 @@ void log_queue(struct logfile *l, struct logbuf *b)
 static void pool_set_alarm(struct logpool *pool, uint64_t at)
 {
 	struct itimerspec t = {
-		.it_value = { .tv_sec = (time_t)(at / 1000000000u),
-			      .tv_nsec = (long)(at % 1000000000u) },
+		.it_value = { .tv_sec = (time_t)(at / NS_PER_S),
+			      .tv_nsec = (long)(at % NS_PER_S) },
 	};
 
 	if (pool->alarm && pool->alarm <= at)

@@ -25,7 +25,7 @@
 #include "loader/policy/policy.h"
 
 #define LOG_KICK     SIGUSR2		/* interrupts the thread's system call */
-#define LOG_GRACE_NS 1000000000ull
+#define LOG_GRACE_NS NS_PER_S
 #define LOG_STEP     65536u		/* bytes of one write, which fill a pipe */
 #define LOG_BATCH    16u		/* buffers of one write at most */
 

@@ -2,9 +2,9 @@
 /* Encodes log records. */
 #include <string.h>
 
+#include "loader/base/base.h"
 #include "logrec.h"
 
-#define NS 1000000000ull
 
 static void bytes_put32(uint8_t *p, uint32_t v)
 {
@@ -23,8 +23,8 @@ static void prefix_put(uint8_t *to, const struct logclock *clock, uint64_t ns, u
 
 	bytes_put32(to, PMCLOG_HEADER(type, len));
 	if (clock->format == LOGFMT_OLD) {
-		bytes_put32(to + 4, (uint32_t)(wall / NS));
-		bytes_put32(to + 8, (uint32_t)(wall % NS));
+		bytes_put32(to + 4, (uint32_t)(wall / NS_PER_S));
+		bytes_put32(to + 8, (uint32_t)(wall % NS_PER_S));
 		return;
 	}
 	bytes_put32(to + 4, 0);

@@ -14,7 +14,6 @@
 
 #define PACE_MS	  100
 #define NS_PER_MS 1000000u
-#define NS_PER_S  1000000000u
 
 #define PARTS (LOG_BATCH + 2)		/* the buffers, names, and the rest of the last buffer */
 

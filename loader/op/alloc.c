@@ -21,7 +21,6 @@
 static int check_scope(struct request *rq, const struct allocation *p)
 {
 	const struct wire_allocate_req *a = p->a;
-	const struct ruling by = request_ruling(rq);
 	unsigned int ncpu = rq->d->rows.ncpu;
 	struct reason *why = &rq->r->why;
 	struct cred cred;
@@ -43,7 +42,7 @@ static int check_scope(struct request *rq, const struct allocation *p)
 		return deny(why, -ENXIO, "CPU %u is offline; bring it up, or count on "
 			    "others", a->cpu);
 	err = request_cred(rq, &cred);
-	return err ? err : policy_system(&by, &cred, rq->d->pid_ns,
+	return err ? err : policy_system(p->by, &cred, rq->d->pid_ns,
 					 PMC_IS_SAMPLING_MODE(a->mode), why);
 }
 

@@ -169,8 +169,8 @@ static uint64_t value_ticks(const struct recorder *tr, uint64_t *rest, uint64_t 
 
 	if (!tr->rate)
 		return value;
-	*rest = (uint64_t)(ticks % 1000000000u);
-	return (uint64_t)(ticks / 1000000000u);
+	*rest = (uint64_t)(ticks % NS_PER_S);
+	return (uint64_t)(ticks / NS_PER_S);
 }
 
 static void value_put(struct recorder *tr, const struct abi_rec *rec, uint64_t value)

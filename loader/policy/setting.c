@@ -24,6 +24,10 @@ static const char *const class_names[] = {
 };
 #define NCLASSES (sizeof(class_names) / sizeof(class_names[0]))
 
+static const char *const mode_names[] = {
+	[PMC_MODE_SS] = "SS", [PMC_MODE_SC] = "SC", [PMC_MODE_TS] = "TS", [PMC_MODE_TC] = "TC",
+};
+
 /* --- values ----------------------------------------------------------------------------------- */
 
 /* The item without its "~", split at its ":"; *event is NULL if it has none. */
@@ -110,19 +114,17 @@ static int value_take_events(const char *value, uint64_t *number, struct reason 
 
 static int value_take_modes(const char *value, uint64_t *number, struct reason *why)
 {
-	static const char *const names[] = { [PMC_MODE_SC] = "SC", [PMC_MODE_TS] = "TS",
-					     [PMC_MODE_TC] = "TC" };
 	const char *list = value;
 	char word[WORD];
 
 	while (site_word(&list, word, sizeof(word))) {
-		unsigned int mode = PMC_MODE_SC;
+		unsigned int mode = 0;
 
-		if (!strcmp(word, "SS"))
+		while (mode <= PMC_MODE_LAST && strcmp(word, mode_names[mode]))
+			mode++;
+		if (mode == PMC_MODE_SS)
 			return deny(why, -EINVAL, "mode SS, system-scope sampling, is for "
 				    "privileged processes, which rules do not limit; leave it out");
-		while (mode <= PMC_MODE_LAST && strcmp(word, names[mode]))
-			mode++;
 		if (mode > PMC_MODE_LAST)
 			return deny(why, -EINVAL, "\"%.40s\" is no mode; modes takes a list of SC, "
 				    "TC and TS", word);
@@ -197,8 +199,6 @@ static int judge_events(const struct judgement *j)
 
 static int judge_modes(const struct judgement *j)
 {
-	static const char *const names[] = { "SS", "SC", "TS", "TC" };
-
 	if (!j->r && (!PMC_IS_SYSTEM_MODE(j->q->mode) || j->config->value[TUN_SYSPMCS]))
 		return 0;
 	if (!j->r)
@@ -207,7 +207,7 @@ static int judge_modes(const struct judgement *j)
 	if (rule_number(j) >> j->q->mode & 1)
 		return 0;
 	return rule_deny(j, -EPERM, "mode %s is not among those that you may use; get CAP_PERFMON, "
-			 "or another rule", names[j->q->mode]);
+			 "or another rule", mode_names[j->q->mode]);
 }
 
 static int judge_kernel(const struct judgement *j)

@@ -41,8 +41,8 @@ struct setting_question {
 	bool admin;			/* POINT_REGISTER, _TRACEPOINT: for administrators … */
 	bool filter;			/* … it has a filter */
 	bool jailed;			/* … and the client is in a container */
-	uid_t uid;			/* of the user charged … */
-	unsigned int pmcs;		/* … and its PMCs by now */
+	uid_t uid;			/* the user that is charged … */
+	unsigned int pmcs;		/* … and the number of its PMCs */
 	uint64_t period;
 	uint64_t ticks;			/* a second, of an event that is a clock; 0: it is none */
 };

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/base/array.h"
 #include "lib/base/number.h"
 #include "loader/base/base.h"
 #include "loader/config/config.h"
@@ -69,13 +70,11 @@ static struct site_name *name_find(const struct site_rules *s, bool group, const
 /* NULL: no memory. */
 static struct site_name *name_add(struct site_rules *s, bool group, const char *text)
 {
-	struct site_name **more = reallocarray(s->name, s->nnames + 1, sizeof(struct site_name *));
 	size_t size = strlen(text) + 1;
 	struct site_name *n;
 
-	if (!more)
+	if (array_extend(s->name, s->nnames) != 0)
 		return NULL;
-	s->name = more;
 	n = malloc(sizeof(*n) + size);
 	if (!n)
 		return NULL;
@@ -343,14 +342,10 @@ static int rule_parse(struct site_rules *s, struct site_rule *r, const char *lin
 
 static int rule_add(struct site_rules *s, const struct site_rule *r, struct reason *why)
 {
-	struct site_rule *more;
-
 	if (s->n == SITE_RULES_MAX)
 		return deny(why, -EINVAL, "more than %u rules", SITE_RULES_MAX);
-	more = reallocarray(s->rule, s->n + 1, sizeof(*more));
-	if (!more)
+	if (array_extend(s->rule, s->n) != 0)
 		return deny(why, -ENOMEM, "no memory for a rule");
-	s->rule = more;
 	s->rule[s->n++] = *r;
 	s->users_count_cpus |= setting_counts_cpus(r);
 	return 0;
@@ -388,11 +383,7 @@ static int site_line(void *arg, char *line, unsigned int number, struct reason *
 
 static int site_add_file(struct site_rules *s, const char *name, struct reason *why)
 {
-	char **more = reallocarray(s->file, s->nfiles + 1, sizeof(*more));
-
-	if (more)
-		s->file = more;
-	if (!more || !(s->file[s->nfiles] = strdup(name)))
+	if (array_extend(s->file, s->nfiles) != 0 || !(s->file[s->nfiles] = strdup(name)))
 		return deny(why, -ENOMEM, "no memory to read %s", name);
 	s->nfiles++;
 	return 0;

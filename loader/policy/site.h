@@ -98,7 +98,7 @@ struct site_rules {
 
 /* The properties of a process that rules select by. */
 struct site_subject {
-	uid_t uid;			/* of the user who is charged */
+	uid_t uid;			/* the user that is charged */
 	bool jailed;
 	const char *cgroup;		/* "/user.slice/…"; "": no rule selects by it */
 	unsigned int ngroups;

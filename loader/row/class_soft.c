@@ -11,7 +11,6 @@
 #include "row.h"
 #include "soft.h"
 
-#define NS_PER_S 1000000000u
 #define CAPS_SOFT \
 	(PMC_CAP_INTERRUPT | PMC_CAP_READ | PMC_CAP_WRITE | PMC_CAP_USER | PMC_CAP_SYSTEM)
 #define FLAGS_LOG (PMC_F_LOG_PROCCSW | PMC_F_LOG_PROCEXIT)

@@ -202,7 +202,7 @@ static struct client *client_new(struct server *s, int fd, struct user *user, in
 	return c;
 }
 
-/* A process has one grant: that of its first connection. */
+/* All connections of a process have the grant of its first one. */
 static int client_join(struct server *s, struct client *c, const struct grant *grant,
 		       const struct cred *cred)
 {
@@ -295,7 +295,7 @@ void client_close(struct server *s, struct client *c)
 
 int clients_silent(struct server *s)
 {
-	uint64_t patience = (uint64_t)s->d->config.value[TUN_USER_GREETING] * 1000000000u;
+	uint64_t patience = (uint64_t)s->d->config.value[TUN_USER_GREETING] * NS_PER_S;
 	struct client *c;
 	struct reason why;
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* See reload.h. */
+#include <stdio.h>
 #include <string.h>
 #include <syslog.h>
 
+#include "loader/daemon/notify.h"
 #include "reload.h"
 #include "server.h"
 
@@ -41,6 +43,21 @@ static void reload_counters(struct daemon *d)
 	messages_put_hwpmc(&d->messages, LOG_INFO, "%s", line);
 }
 
+/*
+ * Reports a reload to the service manager; the time shows which of its signals has begun it.  A
+ * private daemon, which has no listener, is not the service whose NOTIFY_SOCKET it may inherit.
+ */
+static void reload_notify(const struct server *s, bool done)
+{
+	char state[64];
+
+	if (!s->listener.ready)
+		return;
+	snprintf(state, sizeof(state), "RELOADING=1\nMONOTONIC_USEC=%llu",
+		 (unsigned long long)(clock_ns() / 1000));
+	notify_send(done ? "READY=1" : state);
+}
+
 void reload_begin(struct server *s)
 {
 	struct reload *r = &s->reload;
@@ -50,13 +67,16 @@ void reload_begin(struct server *s)
 		r->again = true;
 		return;
 	}
+	reload_notify(s, false);
 	if (daemon_reread(s->d, &why))
 		messages_put(&s->d->messages, LOG_ERR, "%s; the tunables stay as they were",
 			     why.text);
 	*r = (struct reload){ .d = s->d, .ready = true };
 	r->fiber = fiber_new(s->d->errands.fibers, reload_main, reload_woken, r);
-	if (!r->fiber)
-		messages_put(&s->d->messages, LOG_ERR, "no memory to read the rules again");
+	if (r->fiber)
+		return;
+	messages_put(&s->d->messages, LOG_ERR, "no memory to read the rules again");
+	reload_notify(s, true);
 }
 
 bool reload_ready(const struct server *s)
@@ -85,6 +105,8 @@ void reload_run(struct server *s)
 	reload_counters(s->d);
 	if (r->again)
 		reload_begin(s);
+	else
+		reload_notify(s, true);
 }
 
 void reload_finish(struct server *s)

@@ -32,7 +32,7 @@ NOT_SANDBOX = {"Type", "NotifyAccess", "ExecReload", "Restart", "WatchdogSec", "
                "MemoryMax"}
 # IPAddressDeny= is a control group's filter: a network namespace of our own has nothing to filter.
 NETWORK_ONLY = {"IPAddressDeny"}
-LISTS = {"CapabilityBoundingSet", "SystemCallFilter", "DeviceAllow", "InaccessiblePaths", "ReadOnlyPaths",
+LISTS = {"ExecReload", "CapabilityBoundingSet", "SystemCallFilter", "DeviceAllow", "InaccessiblePaths", "ReadOnlyPaths",
          "ReadWritePaths", "RestrictAddressFamilies"}
 
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT, MS_BIND = 1, 2, 4, 8, 32, 4096
@@ -180,6 +180,7 @@ def mount_namespace(unit, runtime):
     writable = [runtime] + list(paths(unit, "ReadWritePaths"))
     devices = device_policy(unit)
     flags = CLONE["mnt"]
+    unit.pop("PrivateMounts", None)  # the namespace below is private, with or without it
     if boolean(unit.pop("PrivateNetwork", "no")):
         flags |= CLONE["net"]
     elif any(name in unit for name in NETWORK_ONLY):

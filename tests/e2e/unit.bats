@@ -77,6 +77,19 @@ for path in "/", "/usr", "/proc", "/sys", "/dev", "/tmp", sys.argv[2]:
 	[ "$(in_daemon cat /proc/net/dev | grep -c :)" -eq 1 ]
 }
 
+# reloaded N: the daemon has reported so many ends of reloads
+reloaded() { [ "$(grep -cx READY=1 "$UNIT_RUN/notified")" -gt "$1" ]; }
+
+@test "a reload is reported to the service manager: its begin with the time, and its end" {
+	start_daemon
+	wait_for grep -qx READY=1 "$UNIT_RUN/notified"
+	kill -HUP "$DAEMON_PID"
+	wait_for reloaded 1
+	[ "$(sed -E 's/^(MONOTONIC_USEC)=[0-9]{6,}$/\1=TIME/' "$UNIT_RUN/notified" | grep -v WATCHDOG | tail -n 3)" = "RELOADING=1
+MONOTONIC_USEC=TIME
+READY=1" ]
+}
+
 @test "root's recording of all CPUs has the kernel's names in the unit's sandbox, and the doctor agrees" {
 	start_daemon
 	[ "$(</proc/sys/kernel/kptr_restrict)" -le 1 ] || skip "this kernel hides its addresses (kernel.kptr_restrict)"

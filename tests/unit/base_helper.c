@@ -105,10 +105,14 @@ static struct helper_task task(void)
 	return (struct helper_task){ .ready = on_ready, .over = on_over };
 }
 
+static const struct helpers_spec spec = {
+	.name = "helper", .jobs = jobs, .njobs = JOBS, .max = MAX,
+};
+
 static int begin(void **state)
 {
 	nready = nover = 0;
-	assert_int_equal(helpers_new(&helpers, "helper", jobs, JOBS, MAX), 0);
+	assert_int_equal(helpers_new(&helpers, &spec), 0);
 	return 0;
 }
 
@@ -507,7 +511,7 @@ static void test_daemon_dies(void **state)
 	assert_int_equal(pipe(pipes), 0);
 	daemon = fork();
 	if (daemon == 0) {
-		assert_int_equal(helpers_new(&helpers, "helper", jobs, JOBS, MAX), 0);
+		assert_int_equal(helpers_new(&helpers, &spec), 0);
 		start(&idle, PID, PATIENCE);
 		pids[0] = pid_of(&idle, &pids[2]);
 		start(&hangs, HANG, PATIENCE);

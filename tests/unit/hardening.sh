@@ -70,5 +70,39 @@ having()
 		result "checked functions of the C library" $(lacking --dyn-syms '__[a-z]+_chk' "${all[@]}")
 	fi
 }
+
+# without N PATTERN FILE...: those whose code does not have it N times
+without()
+{
+	local n=$1 pattern=$2 file
+
+	shift 2
+	for file; do
+		[ "$(objdump -d --no-show-raw-insn "$file" 2>/dev/null | grep -cE -- "$pattern")" -ge "$n" ] || echo "$file"
+	done
+}
+
+# Flags of the compiler that leave no mark in the file's headers, only in its code.
+case $(readelf -h "$build/sbin/pmcbpfd" | sed -n 's/^ *Machine: *//p') in
+*X86-64*)
+	branch='[[:space:]]endbr64' page='[[:space:]]or[a-z]* +.0x0,(0x[0-9a-f]+)?\(%rsp\)' ;;
+*AArch64*)
+	branch='[[:space:]](paciasp|bti)' page='[[:space:]]str[[:space:]]+xzr, \[sp(, #[0-9]+)?\]' ;;
+*)
+	branch='' page='' ;;
+esac
+# shellcheck disable=SC2046 # names of files without blanks
+if [ -z "$branch" ] || ! command -v objdump >/dev/null; then
+	for name in "targets of branches are marked" "large stack frames are touched page by page"; do
+		tests=$((tests + 1))
+		echo "ok $tests - $name # SKIP no objdump, or an architecture without a known mark"
+	done
+else
+	# The C library's own start has some as well.
+	result "targets of branches are marked" $(without 5 "$branch" "${all[@]}")
+	# The others have no frame of a page.
+	result "large stack frames are touched page by page" \
+		$(without 1 "$page" "$build"/sbin/{pmcbpfd,pctrd} "$build"/bin/{pmc,pmcstat,pmcannotate,tdump})
+fi
 echo "1..$tests"
 exit $failed

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# What the headers declare, what the version maps list and what the libraries export are the same names.
+# What the headers declare, what the version maps and the packages list and what the libraries export are the same names.
 
 set -u
 
@@ -72,5 +72,13 @@ else
 	echo "not ok 8 - soname is $soname"
 	failed=1
 fi
-echo 1..8
+# What packages list, with the release in which each name came.
+n=9
+for lib in libpmc-compat libktr libpctr; do
+	sed -nE 's/^\t([a-z_][a-z0-9_]*);$/\1/p' lib/*/$lib.map | sort >"$dir/$lib.map"
+	sed -nE 's/^ ([a-z_][a-z0-9_]*)@.*/\1/p' packaging/debian/${lib}0.symbols | sort >"$dir/$lib.symbols"
+	same $n $lib.map $lib.symbols
+	n=$((n + 1))
+done
+echo 1..11
 exit $failed

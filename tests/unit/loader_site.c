@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The administrator's rules: their files, who they are for, and what each setting judges. */
+/* The administrator's rules: their files, the processes they select, the judgements of settings. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -38,15 +38,20 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Each text is a file of its own: a.conf, b.conf. */
-static int parse(const char *a, const char *b)
+/* The rules of a.conf, in place of those before; their users and groups are not looked up. */
+static int parse_file(const char *text)
 {
-	int err;
-
 	site_free(rules);
 	rules = calloc(1, sizeof(*rules));
 	why.text[0] = warnings[0] = '\0';
-	err = site_text(rules, "a.conf", a, strlen(a), &why);
+	return site_text(rules, "a.conf", text, strlen(text), &why);
+}
+
+/* Each text is a file of its own: a.conf, b.conf. */
+static int parse(const char *a, const char *b)
+{
+	int err = parse_file(a);
+
 	if (!err && b)
 		err = site_text(rules, "b.conf", b, strlen(b), &why);
 	for (unsigned int i = 0; i < rules->nnames; i++)
@@ -54,7 +59,7 @@ static int parse(const char *a, const char *b)
 	return err ?: site_settle(rules, NULL, warn, NULL, &why);
 }
 
-/* A user who is in the groups 7 and 8. */
+/* Of a user in the groups 7 and 8. */
 static struct grant grant_of(uid_t uid, bool jailed, const char *cgroup)
 {
 	static const gid_t groups[] = { 7, 8 };
@@ -188,9 +193,7 @@ static void test_lookup(void **state)
 
 	for (unsigned int i = 0; i < 98; i++)
 		sprintf(text + strlen(text), "user=name%u pmcs=1\n", i);
-	site_free(rules);
-	rules = calloc(1, sizeof(*rules));
-	assert_int_equal(site_text(rules, "a.conf", text, strlen(text), &why), 0);
+	assert_int_equal(parse_file(text), 0);
 	/* The user, the group, and 98 more: a name is asked once, a number never. */
 	assert_int_equal(rules->nnames, 100);
 	assert_int_equal(site_name_ask(rules, 0, arg, &len), 64);
@@ -214,9 +217,7 @@ static void test_lookup(void **state)
 	text[0] = '\0';
 	for (unsigned int i = 0; i < 7; i++)
 		sprintf(text + strlen(text), "user=n%0900u pmcs=1\n", i);
-	site_free(rules);
-	rules = calloc(1, sizeof(*rules));
-	assert_int_equal(site_text(rules, "a.conf", text, strlen(text), &why), 0);
+	assert_int_equal(parse_file(text), 0);
 	assert_int_equal(rules->nnames, 7);
 	assert_int_equal(site_name_ask(rules, 0, arg, &len), 4);
 	assert_int_equal(site_name_ask(rules, 4, arg, &len), 3);

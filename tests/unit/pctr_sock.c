@@ -28,7 +28,8 @@ static int begin(void **state)
 	struct core_config config = { .vendor = VENDOR_AMD, .ncpu = 2, .counters = 4,
 				      .width = 40 };
 
-	assert_int_equal(helpers_new(&helpers, "sock", sock_jobs, SOCK_JOBS, SOCK_HELPERS), 0);
+	assert_int_equal(helpers_new(&helpers, &(struct helpers_spec){
+		.name = "sock", .jobs = sock_jobs, .njobs = SOCK_JOBS, .max = SOCK_HELPERS }), 0);
 	stand_in = memfd_create("pctr", MFD_CLOEXEC);
 	assert_true(stand_in >= 0);
 	epoll = epoll_create1(EPOLL_CLOEXEC);

@@ -49,6 +49,29 @@ out=$(MAKE="$dir/make" ../summary "$dir/logs" 'slow bad' slow bad)
 result "summary: what was planned and never reported has failed; the last line sums up" \
 	"1 2 passed, 2 failed, 1 skipped" "$? $(tail -n 1 <<<"$out")"
 
+# The sums of several runs in one line, as .ci/run ends: what did not get that far has failed.
+mkdir -p "$dir/ci/.ci" "$dir/ci/packaging"
+cp ../../.ci/run "$dir/ci/.ci"
+cat >"$dir/ci/make" <<EOF
+#!/usr/bin/env bash
+case \$*\$BREAK in
+check) MAKE=$dir/make $PWD/../summary $dir/logs 'slow bad' slow bad ;;
+check-install) MAKE=$dir/make $PWD/../summary $dir/logs 'slow bad' slow ;;
+check-installbroken) echo no network; exit 2 ;;
+*) MAKE=$dir/make $PWD/../summary $dir/logs 'slow bad' slow ;;
+esac
+EOF
+chmod +x "$dir/ci/make"
+ci() {
+	out=$(PATH=$dir/ci:$PATH BREAK=${1-} "$dir/ci/.ci/run")
+	status=$?
+	tail -n 1 <<<"$out"
+	return $status
+}
+result "ci: the last line sums both runs" "4 passed, 2 failed, 2 skipped 1" "$(ci) $?"
+result "ci: all is well only if both runs are" "4 passed, 0 failed, 2 skipped 0" "$(ci well) $?"
+result "ci: a run that ends before its sums has failed" "2 passed, 1 failed, 1 skipped 1" "$(ci broken) $?"
+
 # --- matrix -----------------------------------------------------------------------------------------
 
 # The script beside fake kernels, and a fake bats whose results are known.

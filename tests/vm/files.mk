@@ -166,9 +166,9 @@ VM_MSR   := $(addprefix tests/vm/,kmod.bats registers.bats)
 check-vm: vm-overlay  ## everything that needs test guests: all kernels, the arm64 PMU
 	$(Q)$(VM_MATRIX) --kernel 6.1-arm64 --kernel 6.12-arm64 $(VM_EVERY) $(VM_ENDS) \
 		+ --kernel 6.1-x86 --kernel new-x86 $(VM_EVERY) $(VM_ENDS) \
-		+ --kernel new-arm64 $(VM_EVERY) $(VM_CPUS) \
+		+ --kernel 6.1-arm64 --kernel new-x86 $(VM_CPUS) \
+		+ --kernel new-arm64 $(VM_EVERY) \
 		+ --arch arm64 $(VM_PMU) \
-		+ --kernel 6.1-x86 $(VM_CPUS) \
 		+ --kernel 6.12-x86 $(VM_EVERY) \
 		+ --kernel 6.1-arm64 --kernel new-x86 tests/vm/access.bats \
 		+ --kernel 6.12-arm64 $(VM_ONE) tests/vm/doctor.bats tests/vm/msr.bats tests/vm/req_hardware.bats \

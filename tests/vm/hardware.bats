@@ -385,6 +385,7 @@ shared() {
 # --- other users of the PMU ---------------------------------------------------------------------------
 
 @test "counters held by other users are not rows" {
+	vm_once
 	vm_daemon_stop
 	vm_spawn /tmp/hog hog 2 >/dev/null
 	vm_until 60 'grep -q ready /tmp/hog'

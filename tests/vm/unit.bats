@@ -49,6 +49,30 @@ bounding_set() {
 	grep -qE '^([^ ]+ ){4}/run/pmcbpf rw,nosuid' <<<"$output"
 }
 
+# systemd_ctl WORD...: systemctl of the guest's systemd
+systemd_ctl() {
+	vm env XDG_RUNTIME_DIR=/run SYSTEMD_IGNORE_CHROOT=1 chroot /sysd /usr/bin/systemctl --user "$@"
+}
+
+@test "systemctl reload takes a changed configuration, and fails if it is broken" {
+	vm_sh 'mkdir -p /sysd/etc/pmcbpf; echo kern.hwpmc.debugflags=owner=find >/sysd/etc/pmcbpf/pmcbpf.conf'
+	pid=$(show MainPID)
+	systemd_ctl reload pmcbpfd
+	vm_until 60 'PMCBPF_SOCKET=/sysd/run/pmcbpf/pmc.sock pmccontrol --tunable kern.hwpmc.debugflags |
+		grep -q owner=find'
+	vm_until 60 'XDG_RUNTIME_DIR=/run SYSTEMD_IGNORE_CHROOT=1 chroot /sysd /usr/bin/systemctl --user is-active \
+		--quiet pmcbpfd'
+	vm_sh 'echo kern.hwpmc.debugflags=moon >/sysd/etc/pmcbpf/pmcbpf.conf'
+	run systemd_ctl reload pmcbpfd
+	[ "$status" -ne 0 ]
+	run client pmccontrol --tunable kern.hwpmc.debugflags
+	[[ $output == *owner=find* ]]
+	[ "$(show MainPID)" = "$pid" ]
+	[ "$(show ActiveState)" = active ]
+	vm rm /sysd/etc/pmcbpf/pmcbpf.conf
+	systemd_ctl reload pmcbpfd
+}
+
 @test "root's recording of all CPUs has the kernel's names, even if the kernel hides them from others" {
 	vm_sh 'echo 1 >/proc/sys/kernel/kptr_restrict'
 	run client pmccontrol --doctor

@@ -87,7 +87,7 @@ gdbstub() {
 		wait $STUB
 	done <<-'LIST'
 	69|virtual|this stub gives no physical memory; QEMU's does
-	69|nowhere|the stub does not tell where memory is
+	69|nowhere|the stub does not report where memory is
 	74|silent|Function not implemented
 	65|holes|truncated: memory at 0x100000000 is not there
 	74|odd|Bad message
