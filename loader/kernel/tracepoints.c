@@ -33,6 +33,7 @@ struct slot {
 	unsigned int users;
 	bool attached;
 	enum slot_way way;
+	uint64_t id;			/* perf's number of the tracepoint */
 	uint32_t call;			/* SLOT_ENTER, SLOT_EXIT: the system call's number */
 	struct slot_bpf *skel;		/* SLOT_OWN; NULL: not loaded */
 	struct bpf_link *link;
@@ -278,6 +279,17 @@ static struct slot *slot_find(struct tracepoints *t, const char *name)
 	return NULL;
 }
 
+/* While a program is attached, the module of the tracepoint cannot go. */
+int tracepoints_id(struct tracepoints *t, const char *name, uint64_t *id, struct reason *why)
+{
+	const struct slot *s = slot_find(t, name);
+
+	if (!s || !s->attached)
+		return tracefs_id(name, id, why);
+	*id = s->id;
+	return 0;
+}
+
 /* A counter that nobody uses: a new one, or the one whose last use is the longest ago. */
 static struct slot *slot_choose(struct tracepoints *t)
 {
@@ -301,6 +313,7 @@ static int slot_begin(struct tracepoints *t, struct slot *s, const char *name,
 
 	slot_detach(t, s);
 	snprintf(s->name, sizeof(s->name), "%s", name);
+	s->id = spec->config;
 	err = slot_learn(t, s, spec, why);
 	if (err)
 		*s->name = '\0';
@@ -313,6 +326,11 @@ int tracepoints_take(struct tracepoints *t, const char *name, const struct perf_
 	struct slot *s = slot_find(t, name);
 	int err = 0;
 
+	/* A module that was loaded anew has other numbers, perhaps another tracepoint. */
+	if (s && !s->attached && s->id != spec->config) {
+		*s->name = '\0';
+		s = NULL;
+	}
 	if (!s) {
 		s = slot_choose(t);
 		err = s ? slot_begin(t, s, name, spec, why) :

@@ -32,6 +32,9 @@ void tracepoints_give(struct tracepoints *t, int source);
 /* The counter's value on one CPU. */
 int tracepoints_now(const struct tracepoints *t, int source, unsigned int cpu, uint64_t *value);
 
+/* As tracefs_id(), without a look at tracefs while the tracepoint is counted. */
+int tracepoints_id(struct tracepoints *t, const char *name, uint64_t *id, struct reason *why);
+
 /* 0 if perf opens the event here and takes its filter, else the reason. */
 int tracepoints_check(struct tracepoints *t, const char *name, const struct perf_event_spec *spec,
 		      struct reason *why);

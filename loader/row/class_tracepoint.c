@@ -104,7 +104,7 @@ static int class_tracepoint_plan(struct allocation *p, struct reason *why)
 	q.filter = *p->a->filter != '\0';
 	q.jailed = p->jailed;
 	err = grant_check(p->by, POINT_TRACEPOINT, p->cred, &q, why);
-	err = err ?: tracefs_id(p->name, &id, why);
+	err = err ?: tracepoints_id(p->machine->engine->tracepoints, p->name, &id, why);
 	if (err == -ENOENT)
 		err = -EINVAL;
 	p->spec.from = COUNT_FROM_TRACEPOINT;

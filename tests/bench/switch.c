@@ -123,7 +123,7 @@ static void play_with_child(const struct pipes *p, const struct bench *b)
  * (RCU), every switch is slower, and realtime players keep that from ever finishing on their CPU.
  * There is no notification when it is done.
  */
-static void settle(void)
+void settle(void)
 {
 	const struct timespec moment = { .tv_nsec = 250 * 1000000 };
 

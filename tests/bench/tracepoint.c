@@ -72,6 +72,8 @@ static double call_time(enum how how, const struct event *ev, unsigned int n)
 		add(&chunks, (now() - begin) / CALLS);
 	}
 	counters_close(&c);
+	/* Programs that linger would be part of the next measurement. */
+	settle();
 	return median(&chunks);
 }
 

@@ -74,7 +74,7 @@ void engine_free(struct engine *e) { free(e); }
 
 bool tracefs_here(void) { return fake.tracefs; }
 
-int tracefs_id(const char *name, uint64_t *id, struct reason *why)
+int tracepoints_id(struct tracepoints *t, const char *name, uint64_t *id, struct reason *why)
 {
 	static const char *const names[] = {
 		"syscalls:sys_enter_openat", "sched:sched_switch", "sched:sched_stat_runtime",
