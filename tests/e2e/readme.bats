@@ -117,7 +117,7 @@ block() { awk -v word="$1" 'index($0, word) { on = 1 } on && /^([^ ]|    [#$] )/
 
 @test "tracepoints, with a filter" {
 	in_tmpdir_with_daemon
-	runs 'pmcstat -d -p kmem:kmalloc'
+	runs 'pmcstat -d -p kmem:kmalloc' || unless_hidden "$output"
 	has '^# +p/kmem:kmalloc p/syscalls:sys_enter_openat p/syscalls:sys_enter_write *$' \
 		'^ +[1-9][0-9]+ +[1-9][0-9]+ +[1-9][0-9]* *$'
 }
