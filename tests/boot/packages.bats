@@ -102,6 +102,7 @@ teardown() {
 	pid=$(service MainPID)
 	vm_sh 'echo "user=bob pmcs=0" >/etc/pmcbpf/policy.d/50-site.conf'
 	vm systemctl reload pmcbpfd
+	until_true 'pmccontrol --policy | grep 50-site.conf:1'
 	run as bob 'pmcstat -p PAGE_FAULT.ALL ls'
 	[ "$status" -ne 0 ]
 	has '/etc/pmcbpf/policy.d/50-site.conf:1'
@@ -110,8 +111,9 @@ teardown() {
 	run vm pmcbpfd -t
 	[ "$status" -ne 0 ]
 	has '/etc/pmcbpf/policy.d/50-site.conf:1'
-	vm_sh 'systemctl reload pmcbpfd || :'
-	until_true 'journalctl -u pmcbpfd | grep "rules stay as they were"'
+	run vm systemctl reload pmcbpfd
+	[ "$status" -ne 0 ]
+	until_true 'journalctl -u pmcbpfd | grep "50-site.conf:1: rules have no \"pcms\""'
 	run as bob 'pmcstat -p PAGE_FAULT.ALL ls'
 	[ "$status" -ne 0 ]
 	vm_sh 'echo "user=bob pmcs=0" >/etc/pmcbpf/policy.d/50-site.conf'
