@@ -76,9 +76,9 @@ line() {
 	vm_until 60 '[ "$(pmccontrol -l | grep -c "ARMV8-.*FREE")" -eq 14 ]'
 	vm_spawn /tmp/out pmcstat -q -o /tmp/rows -w 100 -c 1 -s inst_retired >/dev/null
 	vm_until 60 'pmccontrol -l | grep -q "ARMV8-.*STANDALONE"'
-	vm pmccontrol -c 0 -d 22 -d 21
+	vm pmccontrol -c 0 -d 38 -d 37
 	doctor
-	vm pmccontrol -c 0 -e 22 -e 21
+	vm pmccontrol -c 0 -e 38 -e 37
 	line 'ok *: 4 FREE, 0 THREAD, 3 STANDALONE; 5 to 6 counters can be had now, by CPU'
 	vm killall -INT pmcstat
 	vm_until 60 '[ "$(pmccontrol -l | grep -c "ARMV8-.*FREE")" -eq 14 ]'
