@@ -188,6 +188,16 @@ has() {
 	[[ $output == *"$1"* ]] || { printf 'output: %s\nwanted: *%s*\n' "$output" "$1" >&2; return 1; }
 }
 
+# run_counts PMCSTAT-ARGUMENT... - a command from its start; sets counts[]
+# shellcheck disable=SC2154 # bats sets output and lines
+run_counts() {
+	run vm pmcstat -q --csv -C "$@"
+	echo "$output"
+	status_is 0
+	IFS=, read -r -a counts <<<"${lines[-1]}"
+	counts=("${counts[@]:1}")
+}
+
 # is A B [TOLERANCE] - two numbers are the same, or differ by at most that much
 is() {
 	local difference=$(($1 - $2))

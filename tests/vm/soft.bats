@@ -68,15 +68,6 @@ cpu_is() {
 	between $((least * hz / 1000000000)) "$1" $((most * hz / 1000000000 + 1))
 }
 
-# run_counts PMCSTAT-ARGUMENT... - a command from its start; sets counts[]
-run_counts() {
-	run vm pmcstat -q --csv -C "$@"
-	echo "$output"
-	status_is 0
-	IFS=, read -r -a counts <<<"${lines[-1]}"
-	counts=("${counts[@]:1}")
-}
-
 @test "REQ-010: page faults and switches of a process equal the kernel's figures exactly" {
 	measure "pages=1000 reads=300 switches=20" -p PAGE_FAULT.ALL -p PAGE_FAULT.MINOR -p PAGE_FAULT.MAJOR \
 		-p CONTEXT_SWITCHES.VOLUNTARY -p CONTEXT_SWITCHES.INVOLUNTARY -p CONTEXT_SWITCHES

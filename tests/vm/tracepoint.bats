@@ -8,34 +8,26 @@ load helpers
 
 ENTER=syscalls:sys_enter_sched_get_priority_max EXIT=syscalls:sys_exit_sched_get_priority_max
 
-# counts PMCSTAT-OPTION... COMMAND: the last line in counts[]
-counts() {
-	run vm pmcstat -q --csv -C "$@"
-	echo "$output"
-	status_is 0
-	IFS=, read -r -a counts <<<"${lines[-1]}"
-	counts=("${counts[@]:1}")
-}
-
+# shellcheck disable=SC2154 # run_counts sets counts
 counts_are() {
 	[ "${counts[*]}" = "$*" ] || { echo "counted ${counts[*]}, not $*" >&2; return 1; }
 }
 
 @test "PERF-035, PERF-075: a process, its threads and its children, at both ends of a call" {
-	counts -p $ENTER -p $EXIT load calls=1000
+	run_counts -p $ENTER -p $EXIT load calls=1000
 	counts_are 1000 1000
-	counts -p $ENTER -d -p $ENTER load calls=100 late=2 forks=2 below=2
+	run_counts -p $ENTER -d -p $ENTER load calls=100 late=2 forks=2 below=2
 	counts_are 300 900
 }
 
 @test "moves between CPUs lose nothing" {
-	counts -p $ENTER -p CPU_MIGRATIONS load moves=200
+	run_counts -p $ENTER -p CPU_MIGRATIONS load moves=200
 	[ "${counts[0]}" -eq 200 ]
 	[ "${counts[1]}" -ge 200 ]
 }
 
 @test "the tracepoint of switches, and one that has a program of its own" {
-	counts -p sched:sched_switch -p CONTEXT_SWITCHES -p sched:sched_process_exit -p raw_syscalls:sys_enter \
+	run_counts -p sched:sched_switch -p CONTEXT_SWITCHES -p sched:sched_process_exit -p raw_syscalls:sys_enter \
 		-p raw_syscalls:sys_exit load switches=100
 	# The last switch is a hit, and comes after the kernel's last figure; exit_group(2) does not return.
 	[ "${counts[0]}" -eq $((counts[1] + 1)) ]
@@ -45,7 +37,7 @@ counts_are() {
 }
 
 @test "a filter admits every second call, in process scope and on a CPU" {
-	counts -p "$ENTER,filter=policy == 1" -p $ENTER load calls=1000
+	run_counts -p "$ENTER,filter=policy == 1" -p $ENTER load calls=1000
 	counts_are 500 1000
 	run vm_sh "pmcstat -q --csv -C -c 1 -s '$ENTER,filter=policy == 1' -s $ENTER taskset 2 load calls=100 2>&1 >/dev/null"
 	echo "$output"
@@ -67,7 +59,7 @@ counts_are() {
 @test "after a daemon that was killed, the next one counts exactly" {
 	vm_daemon_stop KILL
 	vm_daemon
-	counts -p $ENTER load calls=77
+	run_counts -p $ENTER load calls=77
 	counts_are 77
 }
 
