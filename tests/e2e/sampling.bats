@@ -253,7 +253,7 @@ print(int(json.load(sys.stdin)["seconds"] * 1000))')
 	pmcstat -q -n 1 -P CLOCK.HARD -P PAGE_FAULT.ALL -P CONTEXT_SWITCHES -O log deep 3 50000000 100 80
 	text
 	grep -q '^callchain .* 0xfff20f00 .* u$' text
-	# User code's faults are its own, a switch is the kernel's; a nap may end before there is one.
+	# User code's faults are its own, a switch is the kernel's, which may hide it from tracers.
 	[ "$(grep -c '^callchain .* 0xfff20f01 .* u$' text)" -ge 100 ]
 	[ "$(grep -c '^callchain .* 0xfff20f02 .* s$' text)" -ge 50 ]
 	refute grep '^callchain .* 0xfff20f02 .* u$' text

@@ -213,9 +213,11 @@ static unsigned int general_rows(const struct model *m, const struct wire_alloca
 	return n;
 }
 
-bool model_is_hardware(uint32_t class)
+bool model_is_hardware(const struct model *m, uint32_t class)
 {
-	return !is_shared(class) && class != PMC_CLASS_SOFT;
+	const struct wire_classinfo *info = model_class(m, class);
+
+	return info && info->perf_type != ~0u;
 }
 
 static bool logs(uint32_t flags, uint32_t mode)
@@ -252,12 +254,12 @@ static void judge_row(struct model *m, const struct m_call *c, const struct wire
 		      unsigned int row, bool *must, bool *may)
 {
 	const struct wire_classinfo *class = model_class(m, a->class);
-	bool limited = model_is_hardware(a->class) && a->config != ARMV8_CYCLES;
+	bool limited = model_is_hardware(m, a->class) && a->config != ARMV8_CYCLES;
 
 	*may = row_acceptable(m, c, a, row);
 	*must = *may && (!limited || general_rows(m, a, row, false) + 1 < class->num);
 	*may = *may && (!limited || general_rows(m, a, row, true) + 1 < class->num);
-	if (model_is_hardware(a->class))
+	if (model_is_hardware(m, a->class))
 		judge_slices(m, a, row, must, may);
 }
 

@@ -130,7 +130,7 @@ bool model_is_system(const struct m_pmc *pmc);
 /* The event of a class that has a list, or NULL. */
 const struct wire_dynevent *model_event(const struct model *m, uint32_t class, uint32_t code);
 const struct wire_classinfo *model_class(const struct model *m, uint32_t class);
-bool model_is_hardware(uint32_t class);
+bool model_is_hardware(const struct model *m, uint32_t class);
 bool model_cannot_interrupt(uint32_t event);
 /* Do this user's PMCs, or all, have what such a PMC takes of a pool? */
 bool model_share_used(const struct model *m, const struct m_call *c,

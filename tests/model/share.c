@@ -30,7 +30,7 @@ static unsigned int software_sources(const struct model *m)
 	unsigned int hardware = 0;
 
 	for (unsigned int i = 0; i < m->info.nclass; i++)
-		if (model_is_hardware(m->info.classes[i].class))
+		if (model_is_hardware(m, m->info.classes[i].class))
 			hardware += m->info.classes[i].num;
 	return SOURCES - (hardware < SOURCES / 2 ? hardware : SOURCES / 2);
 }
