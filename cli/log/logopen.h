@@ -5,7 +5,7 @@
 
 /*
  * Opens a file, standard input for "-", or a port for "host:port", and waits for one writer there.
- * 0, or an exit code and its line.
+ * Returns 0, or an exit code after printing the error.
  */
 int log_open_input(const char *name, int *fd);
 

@@ -184,7 +184,7 @@ static void read_cpu(const struct bench *b)
 	report(&f);
 }
 
-/* A register that QEMU has, nothing else in a guest uses, and tests/bench/run lists. */
+/* QEMU has this register, nothing in a guest uses it, and tests/bench/run puts it on the list. */
 #define REGISTER      0x402
 #define REGISTER_NAME "MSR-0x402"
 
