@@ -294,12 +294,41 @@ void ktrload_attach(struct ktrload *l, uint32_t classes, struct reason *note)
 
 /* --- triggers ------------------------------------------------------------------------------ */
 
-static void detach_stops(struct ktrload *l)
+/*
+ * Waits until all runs of programs that have begun are over: the kernel does so after each change
+ * of a map of maps.
+ */
+static int runs_wait(struct reason *why)
 {
+	const uint32_t key = 0;
+	int outer = -1, err = -1;
+	int inner = bpf_map_create(BPF_MAP_TYPE_ARRAY, "inner", sizeof(key), sizeof(key), 1, NULL);
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .inner_map_fd = (uint32_t)inner);
+
+	if (inner >= 0)
+		outer = bpf_map_create(BPF_MAP_TYPE_ARRAY_OF_MAPS, "outer", sizeof(key),
+				       sizeof(key), 1, &opts);
+	if (outer >= 0)
+		err = bpf_map_update_elem(outer, &key, &inner, 0);
+	if (err)
+		err = deny(why, -errno, "ktr.stop: waiting for triggers that are detached: %m");
+	if (outer >= 0)
+		close(outer);
+	if (inner >= 0)
+		close(inner);
+	return err;
+}
+
+static bool detach_stops(struct ktrload *l)
+{
+	bool any = false;
+
 	for (unsigned int i = 0; i < MAX_STOPS; i++) {
+		any |= l->stops[i] != NULL;
 		bpf_link__destroy(l->stops[i]);
 		l->stops[i] = NULL;
 	}
+	return any;
 }
 
 int ktrload_stop(struct ktrload *l, const struct ktr_conf *conf, struct reason *why)
@@ -314,10 +343,14 @@ int ktrload_stop(struct ktrload *l, const struct ktr_conf *conf, struct reason *
 	} stop[MAX_STOPS];
 	struct ktr_control *control = &l->skel->data_ktr->ktr;
 	unsigned int n = 0;
+	int err = 0;
 
-	/* Triggers that were still being attached have stopped nothing. */
+	/* What was still being attached has stopped nothing, nor will its last runs. */
 	__atomic_store_n(&control->armed, 0, __ATOMIC_SEQ_CST);
-	detach_stops(l);
+	if (detach_stops(l))
+		err = runs_wait(why);
+	if (err)
+		return err;
 	control->stop_signals = conf->signals;
 	memcpy(control->stop_tp, conf->tp, sizeof(control->stop_tp));
 	if (conf->signals)

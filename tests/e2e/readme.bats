@@ -103,6 +103,10 @@ block() { awk -v word="$1" 'index($0, word) { on = 1 } on && /^([^ ]|    [#$] )/
 	./prog <letters 3>&- &
 	CHILD=$!
 	wait_for asleep "$CHILD"
+	# Other programs of that name may run.
+	pidof() { command pidof "$@" | tr ' ' '\n' | grep -x "$CHILD"; }
+	export -f pidof
+	export CHILD
 	runs 'tdump -p'
 	has '^C +Idx +Delta-T +Trace' 'open\(dev=1703\) by lpd$'
 }
