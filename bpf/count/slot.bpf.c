@@ -2,7 +2,7 @@
 /*
  * Counts the hits of one tracepoint, whichever it is.  Every tracepoint that is counted gets an
  * instance of its own, so that the kernel's number of runs that it skipped belongs to one
- * tracepoint: tracepoint.bpf.c.
+ * tracepoint: tracepoint.bpf.c.  An instance loads one of the two programs.
  */
 #include "vmlinux/vmlinux.h"
 #include <bpf/bpf_helpers.h>
@@ -12,6 +12,7 @@
 char LICENSE[] SEC("license") = "GPL";
 
 const volatile __u32 slot = 0;
+__u32 slot_over = 0;	/* the slot is another instance's; this one is being detached */
 
 /* The map of switch.bpf.c. */
 struct {
@@ -22,13 +23,27 @@ struct {
 	__type(value, struct abi_cpu);
 } cpus SEC(".maps");
 
-SEC("raw_tp")
-int on_slot(void *ctx)
+static __always_inline void slot_hit(void)
 {
 	u32 cpu = bpf_get_smp_processor_id();
 	struct abi_cpu *c = bpf_map_lookup_elem(&cpus, &cpu);
 
 	if (c)
 		__sync_fetch_and_add(&c->hits[slot & (ABI_TRACEPOINTS - 1)], 1);
+}
+
+SEC("?raw_tp")
+int on_slot(void *ctx)
+{
+	slot_hit();
 	return 0;
+}
+
+/* The beginning or the end of a system call: perf's event, whose other users see the hit. */
+SEC("?tp")
+int on_slot_call(void *ctx)
+{
+	if (!slot_over)
+		slot_hit();
+	return 1;
 }

@@ -9,8 +9,11 @@
  *
  * The kernel skips a program on a CPU where it is running already, as when an interrupt passes the
  * same tracepoint, and counts that in the program's statistics of that CPU.  The sum of both
- * numbers is exact.  Programs of this file are never skipped: a system call interrupts no other,
- * and switches happen with interrupts disabled.
+ * numbers is exact.  Programs of this file are never skipped: switches happen with interrupts
+ * disabled, and these programs of system calls are loaded only for kernels that run them with
+ * preemption disabled.  Newer kernels (PREEMPTED_SINCE) may preempt such a program, and skip it for
+ * the calls of other tasks until its own task runs again.  They count skipped runs without the
+ * number of the call, so that each call gets its own instance of slot.bpf.c there.
  */
 #include "file.bpf.h"
 #include "maps.bpf.h"

@@ -66,32 +66,35 @@ static long unmap_area(u32 i, struct areas *a)
 	return a->at >= a->end;
 }
 
-static __always_inline int unmaps(void *ctx, u64 start, u64 len)
+static __always_inline void unmaps(void *ctx, u64 start, u64 len)
 {
 	struct areas a = { .at = start, .end = start + ((len + PAGE_MASK) & ~(u64)PAGE_MASK) };
 
 	u32 tgid;
 
 	if (bpf_get_attach_cookie(ctx) != unmap_cookie)
-		return 0;
+		return;
 	tgid = task_process(bpf_get_current_task_btf());
 	if (!tgid || (!unmap_all && !index_lookup(tgid)))
-		return 0;
+		return;
 	/* the call will fail */
 	if (start & PAGE_MASK || a.end <= start)
-		return 0;
+		return;
 	bpf_loop(MAX_AREAS, unmap_area, &a, 0);
-	return 0;
 }
 
+/* With the result 0 the kernel would hide the call from perf's events. */
 SEC("tp/syscalls/sys_enter_munmap")
 int on_munmap(struct trace_event_raw_sys_enter *ctx)
 {
-	return unmaps(ctx, ctx->args[0], ctx->args[1]);
+	unmaps(ctx, ctx->args[0], ctx->args[1]);
+	return 1;
 }
 
 SEC("tp/syscalls/sys_enter_mmap")
 int on_mmap(struct trace_event_raw_sys_enter *ctx)
 {
-	return ctx->args[3] & MAP_FIXED ? unmaps(ctx, ctx->args[0], ctx->args[1]) : 0;
+	if (ctx->args[3] & MAP_FIXED)
+		unmaps(ctx, ctx->args[0], ctx->args[1]);
+	return 1;
 }

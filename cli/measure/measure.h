@@ -77,7 +77,8 @@ enum from {
 /* A -t: a process by number, or all processes with a matching name. */
 struct target_wanted {
 	const char *text;
-	pid_t pid;		/* 0: use `name` */
+	pid_t pid;		/* 0: use `name` … */
+	pid_t tid;		/* … or this thread, if not 0 */
 	regex_t name;
 };
 
@@ -86,6 +87,7 @@ struct top;
 /* A process of -t.  pidfd is -1 once it has ended. */
 struct target {
 	pid_t pid;
+	pid_t tid;		/* only this thread is counted; 0: the process */
 	int pidfd;
 	bool attached;
 };
@@ -169,13 +171,18 @@ int pmcs_release(struct measure *m);
 /* Does a PMC that counts descendants still have a process to count?  Needs SIGIO blocked. */
 bool pmcs_have_descendants(const struct measure *m);
 
-/* targets.c.  targets_want() notes a -t, a number or a regular expression. */
+/* targets.c.  targets_want() notes a -t: a number, tid:NUMBER or a regular expression. */
 int targets_want(struct measure *m, const char *text);
 int targets_find(struct measure *m);
 /* Handles --from-exec and --from-fork; false for any other option. */
 bool targets_from(struct measure *m, int code);
-/* Refuses these two options unless PMCs count `processes`. */
-int targets_check_from(const struct measure *m, bool processes);
+/*
+ * Refuses these two options unless PMCs count `processes`, and a thread beside other targets, a
+ * command, descendants and their logs.
+ */
+int targets_check(const struct measure *m, bool processes);
+/* True if a single thread is to be counted. */
+bool targets_are_thread(const struct measure *m);
 /* Prints the reason why no process of -t could be attached to.  Returns the exit code. */
 int targets_none_left(const struct measure *m);
 void targets_free(struct measure *m);

@@ -37,6 +37,8 @@ static int column_allocate(struct measure *m, struct column *column)
 {
 	uint32_t bits;
 
+	if (targets_are_thread(m) && PMC_IS_VIRTUAL_MODE(column->mode))
+		column->flags |= PMC_F_THREAD;
 	if (pmc_allocate(column->spec, column->mode, column->flags, column->cpu, &column->id,
 			 PMC_IS_SAMPLING_MODE(column->mode) ? column_rate(column) : 0) != 0)
 		return fail_pmc(EX_OSERR, "ERROR: Cannot allocate %s-mode pmc with specification "
@@ -50,6 +52,9 @@ static int column_allocate(struct measure *m, struct column *column)
 	if (PMC_IS_SYSTEM_MODE(column->mode))
 		note("pmc 0x%x \"%s\": row %u of CPU %d", column->id, column->spec,
 		     PMC_ID_TO_ROWINDEX(column->id), column->cpu);
+	else if (column->flags & PMC_F_THREAD)
+		note("pmc 0x%x \"%s\": row %u, a thread", column->id, column->spec,
+		     PMC_ID_TO_ROWINDEX(column->id));
 	else
 		note("pmc 0x%x \"%s\": row %u, processes%s", column->id, column->spec,
 		     PMC_ID_TO_ROWINDEX(column->id),
@@ -89,6 +94,22 @@ static int column_attach(struct measure *m, const struct column *column, pid_t p
 			(int)pid);
 }
 
+static int thread_attach(struct measure *m, pid_t tid, size_t *attached)
+{
+	for (size_t i = 0; i < m->ncolumns; i++) {
+		if (!PMC_IS_VIRTUAL_MODE(m->columns[i].mode))
+			continue;
+		if (pmc_attach_thread(m->columns[i].id, tid) == 0)
+			++*attached;
+		else if (errno != ESRCH)
+			return fail_pmc(EX_OSERR, "ERROR: cannot attach pmc \"%s\" to thread %d",
+					m->columns[i].name, (int)tid);
+	}
+	if (*attached && m->verbosity >= 2)
+		note("attached to thread %d", (int)tid);
+	return 0;
+}
+
 static int process_attach(struct measure *m, pid_t pid, size_t *attached)
 {
 	size_t before = *attached;
@@ -113,7 +134,8 @@ int pmcs_attach(struct measure *m)
 	if (m->child.pid)
 		code = process_attach(m, m->child.pid, &attached);
 	for (size_t i = 0; i < m->ntargets && !code; i++)
-		code = process_attach(m, m->targets[i].pid, &attached);
+		code = m->targets[i].tid ? thread_attach(m, m->targets[i].tid, &attached) :
+					   process_attach(m, m->targets[i].pid, &attached);
 	if (!code && attached == 0)
 		code = targets_none_left(m);
 	return code;

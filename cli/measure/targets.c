@@ -12,10 +12,16 @@
 #include "cli/common/common.h"
 #include "measure.h"
 
-/* A number is a process, anything else an extended regular expression for process names. */
+#define PIDFD_OF_THREAD O_EXCL		/* PIDFD_THREAD, since Linux 6.9 */
+
+/*
+ * A number is a process, tid:NUMBER a thread, anything else an extended regular expression for
+ * process names.
+ */
 int targets_want(struct measure *m, const char *text)
 {
-	const char *digits = text + (*text == '-');
+	bool thread = strncmp(text, "tid:", 4) == 0;
+	const char *digits = thread ? text + 4 : text + (*text == '-');
 	struct target_wanted *wanted;
 	char why[128];
 	uint64_t pid;
@@ -26,10 +32,12 @@ int targets_want(struct measure *m, const char *text)
 	wanted = &m->wanted[m->nwanted];
 	*wanted = (struct target_wanted){ .text = text };
 
-	if (*digits && !digits[strspn(digits, "0123456789")]) {
-		if (opt_number(text, 10, 1, INT32_MAX, &pid) != 0)
-			return fail(EX_USAGE, "ERROR: Illegal process id \"%s\".", text);
-		wanted->pid = (pid_t)pid;
+	if (thread || (*digits && !digits[strspn(digits, "0123456789")])) {
+		if (opt_number(thread ? digits : text, 10, 1, INT32_MAX, &pid) != 0)
+			return fail(EX_USAGE, "ERROR: Illegal %s id \"%s\".",
+				    thread ? "thread" : "process", text);
+		wanted->tid = thread ? (pid_t)pid : 0;
+		wanted->pid = thread ? 0 : (pid_t)pid;
 		m->nwanted++;
 		return 0;
 	}
@@ -50,10 +58,32 @@ bool targets_from(struct measure *m, int code)
 	return true;
 }
 
-int targets_check_from(const struct measure *m, bool processes)
+bool targets_are_thread(const struct measure *m)
+{
+	return m->nwanted && m->wanted[0].tid;
+}
+
+static int targets_check_thread(const struct measure *m)
+{
+	for (size_t i = 0; i < m->nwanted; i++)
+		if (m->wanted[i].tid && (m->nwanted > 1 || m->command))
+			return fail(EX_USAGE, "ERROR: -t %s counts one thread: no other -t and no "
+				    "command go with it.", m->wanted[i].text);
+	for (size_t i = 0; i < m->ncolumns && targets_are_thread(m); i++)
+		if (m->columns[i].flags & (PMC_F_DESCENDANTS | PMC_F_LOG_PROCEXIT |
+					   PMC_F_LOG_PROCCSW))
+			return fail(EX_USAGE, "ERROR: options -d, -E and -W are for processes, "
+				    "not for the thread of -t %s.", m->wanted[0].text);
+	if (targets_are_thread(m) && m->from == FROM_EXEC)
+		return fail(EX_USAGE, "ERROR: option --from-exec is for processes, not for the "
+			    "thread of -t %s.", m->wanted[0].text);
+	return 0;
+}
+
+int targets_check(const struct measure *m, bool processes)
 {
 	if (m->from == FROM_USUAL || processes)
-		return 0;
+		return targets_check_thread(m);
 	return fail(EX_USAGE, "ERROR: options --from-exec and --from-fork require a process mode "
 		    "PMC to be specified.");
 }
@@ -74,6 +104,45 @@ static int targets_add(struct measure *m, pid_t pid)
 		return fail_errno(EX_OSERR, "ERROR: Cannot watch process %d", (int)pid);
 	m->targets[m->ntargets++] = (struct target){ .pid = pid, .pidfd = fd };
 	m->nliving += fd >= 0;
+	return 0;
+}
+
+/* The process of a thread; 0: there is no such thread. */
+static pid_t thread_find_process(pid_t tid)
+{
+	char path[64], line[256];
+	int pid = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
+	file = fopen(path, "re");
+	while (file && !pid && fgets(line, sizeof(line), file))
+		if (strncmp(line, "Tgid:", 5) == 0)
+			pid = (int)strtol(line + 5, NULL, 10);
+	if (file)
+		fclose(file);
+	return pid;
+}
+
+/* Kernels before 6.9 report the end of processes only: then the measurement ends with that. */
+static int targets_add_thread(struct measure *m, pid_t tid)
+{
+	pid_t process = thread_find_process(tid);
+	struct target *target;
+	int code, fd;
+
+	if (!process)
+		return fail(EX_DATAERR, "ERROR: There is no thread %d.", (int)tid);
+	code = targets_add(m, process);
+	if (code)
+		return code;
+	target = &m->targets[m->ntargets - 1];
+	target->tid = tid;
+	fd = target->pidfd >= 0 ? (int)syscall(SYS_pidfd_open, tid, PIDFD_OF_THREAD) : -1;
+	if (fd >= 0) {
+		close(target->pidfd);
+		target->pidfd = fd;
+	}
 	return 0;
 }
 
@@ -128,7 +197,9 @@ int targets_find(struct measure *m)
 	int code = 0;
 
 	for (size_t i = 0; i < m->nwanted && !code; i++) {
-		if (m->wanted[i].pid)
+		if (m->wanted[i].tid)
+			code = targets_add_thread(m, m->wanted[i].tid);
+		else if (m->wanted[i].pid)
 			code = targets_add(m, m->wanted[i].pid);
 		else
 			code = targets_add_matching(m, &m->wanted[i]);
@@ -140,32 +211,19 @@ int targets_find(struct measure *m)
 	return code;
 }
 
-/* The process of a thread; 0: there is no such thread. */
-static pid_t thread_find_process(pid_t tid)
-{
-	char path[64], line[256];
-	int pid = 0;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
-	file = fopen(path, "re");
-	while (file && !pid && fgets(line, sizeof(line), file))
-		if (strncmp(line, "Tgid:", 5) == 0)
-			pid = (int)strtol(line + 5, NULL, 10);
-	if (file)
-		fclose(file);
-	return pid;
-}
-
 int targets_none_left(const struct measure *m)
 {
 	static const char none[] = "ERROR: No processes were attached to.";
 	pid_t first = m->ntargets ? m->targets[0].pid : 0;
 	pid_t process = first ? thread_find_process(first) : 0;
 
+	if (m->ntargets && m->targets[0].tid)
+		return fail(EX_DATAERR, "%s The thread %d of process %d has ended", none,
+			    (int)m->targets[0].tid, (int)first);
 	if (process && process != first)
-		return fail(EX_DATAERR, "%s %d is a thread of process %d: name the process", none,
-			    (int)first, (int)process);
+		return fail(EX_DATAERR, "%s %d is a thread of process %d: name the process, or "
+			    "tid:%d to count the thread alone", none, (int)first, (int)process,
+			    (int)first);
 	if (first)
 		return fail(EX_DATAERR, "%s There is no process %d%s", none, (int)first,
 			    m->nwanted && m->wanted[0].pid ? "" : " any more");
@@ -179,7 +237,7 @@ void targets_free(struct measure *m)
 			close(m->targets[i].pidfd);
 	}
 	for (size_t i = 0; i < m->nwanted; i++) {
-		if (!m->wanted[i].pid)
+		if (!m->wanted[i].pid && !m->wanted[i].tid)
 			regfree(&m->wanted[i].name);
 	}
 	free(m->targets);

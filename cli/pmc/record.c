@@ -131,7 +131,7 @@ static int pmc_record_add_event(struct pmc_record *r, const char *spec, const st
 
 	if (!r->no_chain)
 		column.flags |= PMC_F_CALLCHAIN | PMC_F_USERCALLCHAIN;
-	if (!r->system)
+	if (!r->system && !targets_are_thread(&r->m))
 		column.flags |= PMC_F_DESCENDANTS;
 	if (!r->system && !code)
 		return pmcs_add(&r->m, &column);
@@ -286,7 +286,7 @@ static int pmc_record_check(const struct pmc_record *r)
 		pmc_record_usage(stderr);
 		return fail(EX_USAGE, "ERROR: a command, -p or -a is needed");
 	}
-	return targets_check_from(&r->m, !r->system);
+	return targets_check(&r->m, !r->system);
 }
 
 static int pmc_record_parse(struct pmc_record *r, int argc, char *argv[], bool *ended)

@@ -348,7 +348,7 @@ static int stat_parse(struct stat_run *s, int argc, char *argv[], bool *ended)
 	if (!code && optind >= argc)
 		code = fail(EX_USAGE, "ERROR: a command is needed");
 	if (!code)
-		code = targets_check_from(&s->m, !s->system);
+		code = targets_check(&s->m, !s->system);
 	if (code) {
 		stat_usage(stderr, s);
 		return code;

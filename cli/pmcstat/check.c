@@ -121,6 +121,6 @@ int check_options(struct measure *m)
 			continue;
 		return check->text ? fail(EX_USAGE, "ERROR: %s", check->text) : args_usage();
 	}
-	code = targets_check_from(m, m->seen & SEEN_PROCESS_PMC);
+	code = targets_check(m, m->seen & SEEN_PROCESS_PMC);
 	return code ? code : check_open_output(m);
 }

@@ -58,6 +58,7 @@ enum wire_op {
 	WIRE_OP_ATTACHEXEC = 70,
 	WIRE_OP_GETLOSSES = 71,
 	WIRE_OP_POLICY = 72,
+	WIRE_OP_ATTACHTHREAD = 76,
 };
 
 struct wire_hdr {
@@ -257,6 +258,12 @@ struct wire_getmsr_req {
 struct wire_attach_req {
 	uint32_t pmcid;
 	int32_t pid;
+};
+/* ATTACHTHREAD: the same, for a PMC with PMC_F_THREAD; `tid` is a thread of the process. */
+struct wire_thread_req {
+	struct wire_attach_req process;
+	int32_t tid;		/* in the client's PID namespace */
+	uint32_t reserved;	/* 0 */
 };
 
 struct wire_rw_req {

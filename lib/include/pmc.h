@@ -173,6 +173,12 @@ int pmc_detach(pmc_id_t pmcid, pid_t pid);
 int pmc_attach_exec(pmc_id_t pmcid, pid_t pid);
 
 /*
+ * As pmc_attach(), for a PMC with PMC_F_THREAD, which counts this thread alone; 0 is the calling
+ * thread: pmc_attach(3).
+ */
+int pmc_attach_thread(pmc_id_t pmcid, pid_t tid);
+
+/*
  * Counting has begun, or ended, when the call returns.  pmc_start() of a process-scope PMC that was
  * never attached attaches the caller.  EDOOFUS no log, ENXIO CPU offline, ESRCH targets gone:
  * pmc_start(3).

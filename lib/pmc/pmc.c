@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* pmc(3): the functions on PMCs.  Each is one request; pmc_read() mostly none. */
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -142,11 +144,43 @@ static int attach_refused(const char *path, int error, struct reason *why)
 	return deny(why, -EPERM, "%.300s (%s: %s)", daemon.text, path, strerror(-error));
 }
 
-static int attach_request(uint16_t op, pmc_id_t pmcid, pid_t pid, struct reason *why)
+/* The process of a thread; 0: there is no such thread. */
+static pid_t thread_process(pid_t tid)
 {
-	struct wire_attach_req req = { .pmcid = pmcid, .pid = pid };
+	char path[64], text[512];
+	const char *line;
+	ssize_t len;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	len = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[len > 0 ? len : 0] = '\0';
+	line = strstr(text, "\nTgid:\t");
+	return line ? (pid_t)strtol(line + strlen("\nTgid:\t"), NULL, 10) : 0;
+}
+
+/* No pidfd: a number that is a thread's, or nobody's. */
+static int attach_explain_missing(pid_t pid, int err, struct reason *why)
+{
+	pid_t process = pid > 0 ? thread_process(pid) : 0;
+
+	if (err != -ESRCH || !process || process == pid)
+		return err;
+	return deny(why, err, "%d is a thread of process %d: attach to the process, or count the "
+		    "thread alone by PMC_F_THREAD and pmc_attach_thread()", (int)pid,
+		    (int)process);
+}
+
+/* With ATTACHTHREAD: the thread `tid` of the process; else 0. */
+static int attach_request(uint16_t op, pmc_id_t pmcid, pid_t pid, pid_t tid, struct reason *why)
+{
+	struct wire_thread_req req = { .process = { .pmcid = pmcid, .pid = pid }, .tid = tid };
 	struct exchange x = {
-		.op = op, .request = &req, .request_len = sizeof(req),
+		.op = op, .request = &req, .request_len = tid ? sizeof(req) : sizeof(req.process),
 	};
 	char path[64];
 	int proof = -1, err = target_open(pid, &x.send_fd, why);
@@ -162,9 +196,26 @@ static int attach_request(uint16_t op, pmc_id_t pmcid, pid_t pid, struct reason 
 		err = attach_refused(path, proof, why);
 	if (x.send_fd >= 0)
 		close(x.send_fd);
+	else
+		err = attach_explain_missing(pid, err, why);
 	if (proof >= 0)
 		close(proof);
 	return err;
+}
+
+static int attach_thread_request(pmc_id_t pmcid, pid_t tid, struct reason *why)
+{
+	pid_t process = getpid();
+
+	if (tid > 0)
+		process = thread_process(tid);
+	else if (tid == 0)
+		tid = (pid_t)syscall(SYS_gettid);
+	else
+		return deny(why, -EINVAL, "%d is no thread id", (int)tid);
+	if (!process)
+		return deny(why, -ESRCH, "there is no thread %d", (int)tid);
+	return attach_request(WIRE_OP_ATTACHTHREAD, pmcid, process, tid, why);
 }
 
 static int detach_request(pmc_id_t pmcid, pid_t pid, struct reason *why)
@@ -182,12 +233,17 @@ static int detach_request(pmc_id_t pmcid, pid_t pid, struct reason *why)
 
 PMC_API_PUBLIC int pmc_attach(pmc_id_t pmcid, pid_t pid)
 {
-	return call_leave(attach_request(WIRE_OP_PMCATTACH, pmcid, pid, call_enter()));
+	return call_leave(attach_request(WIRE_OP_PMCATTACH, pmcid, pid, 0, call_enter()));
 }
 
 PMC_API_PUBLIC int pmc_attach_exec(pmc_id_t pmcid, pid_t pid)
 {
-	return call_leave(attach_request(WIRE_OP_ATTACHEXEC, pmcid, pid, call_enter()));
+	return call_leave(attach_request(WIRE_OP_ATTACHEXEC, pmcid, pid, 0, call_enter()));
+}
+
+PMC_API_PUBLIC int pmc_attach_thread(pmc_id_t pmcid, pid_t tid)
+{
+	return call_leave(attach_thread_request(pmcid, tid, call_enter()));
 }
 
 PMC_API_PUBLIC int pmc_detach(pmc_id_t pmcid, pid_t pid)

@@ -247,6 +247,15 @@ static int tree_join(void *arg, pid_t pid)
 	return err == -EEXIST || err == -ESRCH || err == -EPERM ? 0 : err;
 }
 
+int count_choose_thread(struct count *c, pid_t tid, struct reason *why)
+{
+	if (count_ntargets(c))
+		return deny(why, -EBUSY, "this PMC counts a thread already; detach it from its "
+			    "process, or allocate another PMC");
+	c->tid = tid;
+	return 0;
+}
+
 int count_attach(struct count *c, int pidfd, pid_t tgid, bool waits,
 		 const struct count_guard *guard, struct reason *why)
 {

@@ -48,6 +48,7 @@ struct count_spec {
 	const struct count_holder *holder;
 	bool system;			/* system scope, on `cpu` */
 	bool descendants;
+	bool thread;			/* one thread, see count_choose_thread() */
 	bool follows_setid;		/* stays on a target that executes a set-id program */
 	bool passes_fd;			/* system scope: the owner gets the descriptor */
 	unsigned int cpu;
@@ -116,6 +117,11 @@ struct count_guard {
 	bool (*admits)(const struct count_guard *g, pid_t tgid);
 };
 
+/*
+ * PMCs of single threads: the thread, in the daemon's PID namespace, whose process the next call
+ * of count_attach() attaches.  -EBUSY: the PMC has a thread.
+ */
+int count_choose_thread(struct count *c, pid_t tid, struct reason *why);
 /*
  * -EEXIST, -EBUSY (row taken on that target), -ESRCH (gone).  All or nothing for the descendants
  * that are admitted; guard NULL: all are.  `waits`: each of these processes counts from its next

@@ -53,6 +53,7 @@ struct count {
 	unsigned int paid_events;	/* charged to POOL_EVENTS, except `events` and `watches` */
 	unsigned int paid_sources;	/* charged to POOL_SOURCES */
 	unsigned int prepaid;		/* not 0: room for events is reserved, count_row.c */
+	pid_t tid;			/* spec.thread: the one that it counts */
 	pid_t only;			/* its only target; 0: several, or children may join */
 	uint64_t self_start;		/* figures.c: the owner's figure at START, for the page */
 	int source;			/* slices.c, cpu_tracepoint.c */

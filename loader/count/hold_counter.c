@@ -42,7 +42,8 @@ static int hold_counter_rank(const struct engine *e, const struct count_spec *sp
 
 	if (LIST_EMPTY(&row->users))
 		return 0;
-	return row->per_task || spec->sampling || !perf_spec_same(&row->spec, &spec->event);
+	return row->per_task || spec->sampling || spec->thread ||
+	       !perf_spec_same(&row->spec, &spec->event);
 }
 
 static int hold_counter_system(struct count *c, struct reason *why)
@@ -60,8 +61,8 @@ static int hold_counter_system(struct count *c, struct reason *why)
 	return err;
 }
 
-/* A sampling PMC has a period of its own, and so an event of its own. */
-static int hold_counter_sampling(struct count *c, struct count_row *row, struct reason *why)
+/* A sampling PMC has a period of its own, and so an event of its own; slices are of processes. */
+static int hold_counter_tasks(struct count *c, struct count_row *row, struct reason *why)
 {
 	int err = 0;
 
@@ -83,8 +84,8 @@ static int hold_counter_process(struct count *c, struct reason *why)
 
 	if (err)
 		return err;
-	if (c->spec.sampling)
-		return hold_counter_sampling(c, row, why);
+	if (c->spec.sampling || c->spec.thread)
+		return hold_counter_tasks(c, row, why);
 	c->backend = &backend_slices;
 	if (LIST_EMPTY(&row->users)) {
 		err = count_row_begin(c, &spec, why);

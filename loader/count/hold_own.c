@@ -28,13 +28,18 @@ static int hold_own_system(struct count *c, struct reason *why)
 	return err ?: cpu_event_new(c, why);
 }
 
+static bool hold_own_tasks(const struct count *c)
+{
+	return !c->spec.system && (c->spec.sampling || c->spec.thread);
+}
+
 static int hold_own_process(struct count *c, struct reason *why)
 {
 	struct targets *ts = c->e->targets;
 	const struct perf_event_spec spec = count_state_event(c);
 	int err;
 
-	if (c->spec.sampling) {
+	if (hold_own_tasks(c)) {
 		c->backend = &backend_task_events;
 		LIST_INSERT_HEAD(&target_count_row(ts, c->spec.row)->soft, c, on_row);
 		return 0;
@@ -62,7 +67,7 @@ static int hold_own_process(struct count *c, struct reason *why)
 
 static void hold_own_end(struct count *c)
 {
-	if (c->spec.sampling && !c->spec.system)
+	if (hold_own_tasks(c))
 		LIST_REMOVE(c, on_row);
 	if (c->source >= ABI_SOURCE_TRACEPOINT)
 		hold_tracepoint_end(c);

@@ -45,6 +45,15 @@ static void task_events_repay(const struct count *c, unsigned int n)
 	user_give(c->owner->user->table, c->owner->user, POOL_EVENTS, n);
 }
 
+/* The kernel waits for a grace period when it drops a tracepoint's last event. */
+static void task_event_close(const struct count *c, int fd)
+{
+	if (c->spec.from == COUNT_FROM_TRACEPOINT)
+		tracepoints_close_event(c->e->tracepoints, fd);
+	else
+		close(fd);
+}
+
 /*
  * Opens the event, or the watch, of one thread, on one CPU or on any; a thread that has just exited
  * is no error.
@@ -68,13 +77,15 @@ static int task_event_add(struct count *c, struct task_events *l,
 	}
 	if (c->spec.sampling && !watches)
 		err = perf_set_program(fd, c->spec.program);
+	else if (spec->filter && !watches)
+		err = perf_set_filter(fd, spec->filter);
 	/* The kernel opens no event during an exec: the thread waits, or has exec'd by now. */
 	if (!err && c->running &&
 	    !(spec->on_exec && target_waits(c->e->targets, c, tgid)))
 		err = perf_enable(fd);
 	if (err) {
 		task_events_repay(c, 1);
-		close(fd);
+		task_event_close(c, fd);
 		return err;
 	}
 	l->list[l->n++] = (struct task_event){
@@ -116,13 +127,29 @@ static int task_events_add_process(struct count *c, const struct perf_event_spec
 	return err;
 }
 
+/*
+ * Opens the event of the PMC's only thread.  If that has ended, its number may be another process's
+ * by now; the process's list shows whether the event is a thread's of this process.
+ */
+static int task_events_add_thread(struct count *c, const struct perf_event_spec *spec, pid_t tgid,
+				  struct reason *why)
+{
+	char path[64];
+	int err = task_event_add(c, &c->events, spec, tgid, c->tid, ANY_CPU, why);
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d", tgid, c->tid);
+	if (err || (c->events.n && !access(path, F_OK)))
+		return err;
+	return deny(why, -ESRCH, "the thread has ended: nothing of it was counted");
+}
+
 /* An event that its owner reads directly has one value only, and no time. */
 static struct perf_event_spec task_event_spec(const struct count *c, pid_t tgid)
 {
 	struct perf_event_spec spec = count_state_event(c);
 
 	spec.period = count_period(c);
-	spec.inherit = true;
+	spec.inherit = !c->spec.thread;
 	spec.inherit_children = c->spec.descendants;
 	spec.timed &= tgid != c->owner->tgid || c->spec.descendants;
 	spec.on_exec = c->running && target_waits(c->e->targets, c, tgid);
@@ -154,9 +181,11 @@ int task_events_attach(struct count *c, pid_t tgid, struct reason *why)
 	struct perf_event_spec spec = task_event_spec(c, tgid);
 	int err = 0;
 
-	if (tgid == c->owner->tgid && !c->spec.descendants && !c->spec.sampling)
+	if (c->spec.thread)
+		err = task_events_add_thread(c, &spec, tgid, why);
+	else if (tgid == c->owner->tgid && !c->spec.descendants && !c->spec.sampling)
 		perf_ask_user_read(&spec);
-	if (!spec.user_read)
+	if (!spec.user_read && !c->spec.thread)
 		err = task_events_add_process(c, &spec, tgid, ANY_CPU, why);
 	/*
 	 * User space can only read an inherited event that is bound to a CPU.  An event of an
@@ -169,7 +198,8 @@ int task_events_attach(struct count *c, pid_t tgid, struct reason *why)
 	if (!err)
 		return 0;
 	task_events_detach(c, tgid);
-	if (err == -EAGAIN)	/* a quota, as `why` says */
+	/* A quota, or the end of the only thread, as `why` says. */
+	if (err == -EAGAIN || (err == -ESRCH && c->spec.thread))
 		return err;
 	return deny(why, err,
 		    "row %u (%s) cannot count in the threads of a process: %s", c->spec.row,
@@ -313,7 +343,7 @@ static void task_events_close_process(const struct count *c, struct task_events 
 		if (tgid && l->list[i].tgid != tgid)
 			l->list[kept++] = l->list[i];
 		else
-			close(l->list[i].fd);
+			task_event_close(c, l->list[i].fd);
 	}
 	l->n = kept;
 	task_events_repay(c, before - kept);
@@ -342,7 +372,7 @@ static void task_events_detach(struct count *c, pid_t tgid)
 static void task_events_close_slowly(struct count *c, struct task_events *l)
 {
 	while (l->n) {
-		close(l->list[--l->n].fd);
+		task_event_close(c, l->list[--l->n].fd);
 		task_events_repay(c, 1);
 		engine_breathe(c->e);
 	}
@@ -452,7 +482,10 @@ static void task_events_follow(struct count *c, pid_t tgid, bool dropped)
 	if (stays && !dropped)
 		return;
 	task_events_detach(c, tgid);
-	if (stays)
+	/* The thread that has executed the program has the process's number now, the others end. */
+	if (stays && c->spec.thread)
+		err = -EXDEV;
+	else if (stays)
 		err = task_events_attach(c, tgid, &unused);
 	/* Mark the count as lost rather than report a wrong one. */
 	c->lost |= err && err != -ESRCH;

@@ -83,6 +83,13 @@ static bool kernel_may_preempt(const struct btf *btf)
 	       btf_has(btf, "bpf_preempt_disable", BTF_KIND_FUNC);
 }
 
+/* True if a program of all system calls may be preempted, see bpf/count/tracepoint.bpf.c. */
+static bool kernel_may_preempt_calls(const struct btf *btf)
+{
+	return kernel_may_preempt(btf) ||
+	       btf_has(btf, "trace_call_bpf_faultable", BTF_KIND_FUNC);
+}
+
 /* A kernel without a module that labels processes has no label to read. */
 static bool kernel_has_labels(void)
 {
@@ -114,9 +121,9 @@ int programs_choose(struct pmcbpf *skel, bool reads_msr, struct reason *why)
 	skel->rodata->faults_look = fault || !reads_msr;
 	bpf_program__set_autoload(skel->progs.on_contention,
 				  btf_has(btf, "btf_trace_contention_begin", BTF_KIND_TYPEDEF));
-	bpf_program__set_autoload(skel->progs.on_call_enter,
+	bpf_program__set_autoload(skel->progs.on_call_enter, !kernel_may_preempt_calls(btf) &&
 				  btf_has(btf, "btf_trace_sys_enter", BTF_KIND_TYPEDEF));
-	bpf_program__set_autoload(skel->progs.on_call_exit,
+	bpf_program__set_autoload(skel->progs.on_call_exit, !kernel_may_preempt_calls(btf) &&
 				  btf_has(btf, "btf_trace_sys_exit", BTF_KIND_TYPEDEF));
 	skel->rodata->labels = kernel_has_labels();
 	btf__free(btf);

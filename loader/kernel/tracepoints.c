@@ -19,7 +19,8 @@
 
 /* The program that counts a tracepoint. */
 enum slot_way {
-	SLOT_OWN,		/* an instance of slot.bpf.c */
+	SLOT_OWN,		/* an instance of slot.bpf.c … */
+	SLOT_CALL,		/* … on a system call's event, which stays while it is attached */
 	SLOT_ENTER, SLOT_EXIT,	/* the program of all system calls */
 	SLOT_SWITCH,		/* the program of context switches */
 };
@@ -35,8 +36,9 @@ struct slot {
 	enum slot_way way;
 	uint64_t id;			/* perf's number of the tracepoint */
 	uint32_t call;			/* SLOT_ENTER, SLOT_EXIT: the system call's number */
-	struct slot_bpf *skel;		/* SLOT_OWN; NULL: not loaded */
+	struct slot_bpf *skel;		/* SLOT_OWN, SLOT_CALL; NULL: not loaded */
 	struct bpf_link *link;
+	int call_link;			/* SLOT_CALL, while attached: a descriptor */
 	int64_t since;			/* users == 0: from this time on, ms */
 };
 
@@ -62,6 +64,8 @@ void tracepoints_free(struct tracepoints *t)
 		return;
 	for (unsigned int i = 0; i < ABI_TRACEPOINTS; i++) {
 		bpf_link__destroy(t->slot[i].link);
+		if (t->slot[i].attached && t->slot[i].way == SLOT_CALL)
+			close(t->slot[i].call_link);
 		slot_bpf__destroy(t->slot[i].skel);
 	}
 	tracefs_list_free(&t->list);
@@ -134,6 +138,18 @@ int tracepoints_check(struct tracepoints *t, const char *name, const struct perf
 	return err ? tracefs_deny_filter(name, spec->filter, err, why) : 0;
 }
 
+static enum engine_need slot_need(const struct slot *s)
+{
+	switch (s->way) {
+	case SLOT_ENTER:
+		return NEED_CALL_ENTER;
+	case SLOT_EXIT:
+		return NEED_CALL_EXIT;
+	default:
+		return NEED_SWITCH_HIT;
+	}
+}
+
 /* Finds the program for the tracepoint: -ENOSYS: none. */
 static int slot_learn(struct tracepoints *t, struct slot *s, const struct perf_event_spec *spec,
 		      struct reason *why)
@@ -150,6 +166,8 @@ static int slot_learn(struct tracepoints *t, struct slot *s, const struct perf_e
 	if (learned->enter >= 0 || learned->exit >= 0) {
 		s->way = learned->enter >= 0 ? SLOT_ENTER : SLOT_EXIT;
 		s->call = (uint32_t)(learned->enter >= 0 ? learned->enter : learned->exit);
+		if (!programs_have(t->e->programs, slot_need(s)))
+			s->way = SLOT_CALL;
 		return s->call < ABI_CALLS ? 0 : -ENOSYS;
 	}
 	if (strcmp(learned->name, strchr(s->name, ':') + 1))
@@ -172,21 +190,14 @@ static __u8 *slot_call(const struct tracepoints *t, const struct slot *s)
 				      &t->e->skel->bss->call_exits[s->call];
 }
 
-static enum engine_need slot_need(const struct slot *s)
+static struct bpf_program *slot_program(const struct slot *s)
 {
-	switch (s->way) {
-	case SLOT_ENTER:
-		return NEED_CALL_ENTER;
-	case SLOT_EXIT:
-		return NEED_CALL_EXIT;
-	default:
-		return NEED_SWITCH_HIT;
-	}
+	return s->way == SLOT_CALL ? s->skel->progs.on_slot_call : s->skel->progs.on_slot;
 }
 
 static int slot_find_misses(struct tracepoints *t, struct slot *s)
 {
-	uint32_t program = (uint32_t)bpf_program__fd(s->skel->progs.on_slot);
+	uint32_t program = (uint32_t)bpf_program__fd(slot_program(s));
 	uint32_t anchor = (uint32_t)bpf_map__fd(t->e->skel->maps.anchor);
 	int err = 0;
 
@@ -196,24 +207,32 @@ static int slot_find_misses(struct tracepoints *t, struct slot *s)
 	return err;
 }
 
-/* Loads the slot's own program, once. */
+static void slot_unload(struct tracepoints *t, struct slot *s)
+{
+	for (unsigned int cpu = 0; cpu < t->e->ncpu; cpu++)
+		t->e->cpus[cpu].misses[slot_number(t, s)] = 0;
+	slot_bpf__destroy(s->skel);
+	s->skel = NULL;
+}
+
+/* Loads the slot's own program, unless it is there since an earlier use. */
 static int slot_load(struct tracepoints *t, struct slot *s)
 {
 	int err;
 
-	if (s->skel)
+	if (s->skel && bpf_program__fd(slot_program(s)) >= 0)
 		return 0;
+	slot_unload(t, s);
 	s->skel = slot_bpf__open();
 	if (!s->skel)
 		return -errno;
 	s->skel->rodata->slot = slot_number(t, s);
+	bpf_program__set_autoload(slot_program(s), true);
 	err = bpf_map__reuse_fd(s->skel->maps.cpus, bpf_map__fd(t->e->skel->maps.cpus));
 	err = err ?: slot_bpf__load(s->skel);
 	err = err ?: slot_find_misses(t, s);
-	if (err) {
-		slot_bpf__destroy(s->skel);
-		s->skel = NULL;
-	}
+	if (err)
+		slot_unload(t, s);
 	return err;
 }
 
@@ -228,19 +247,38 @@ static int slot_attach_own(struct tracepoints *t, struct slot *s)
 	return s->link ? 0 : -errno;
 }
 
-static int slot_attach(struct tracepoints *t, struct slot *s, struct reason *why)
+/*
+ * The program needs a perf event of the call, which counts nothing: it stays disabled.  The link
+ * keeps it.
+ */
+static int slot_attach_call(struct tracepoints *t, struct slot *s,
+			    const struct perf_event_spec *spec)
+{
+	int err = slot_load(t, s), fd;
+
+	if (err)
+		return err;
+	fd = event_open_idle(spec);
+	if (fd < 0)
+		return fd;
+	s->call_link = bpf_link_create(bpf_program__fd(slot_program(s)), fd, BPF_PERF_EVENT, NULL);
+	err = s->call_link < 0 ? s->call_link : 0;
+	tracepoints_close_event(t, fd);
+	return err;
+}
+
+static int slot_attach(struct tracepoints *t, struct slot *s, const struct perf_event_spec *spec,
+		       struct reason *why)
 {
 	int err;
 
-	if (s->way == SLOT_OWN) {
-		err = slot_attach_own(t, s);
+	if (s->way == SLOT_OWN || s->way == SLOT_CALL) {
+		err = s->way == SLOT_OWN ? slot_attach_own(t, s) : slot_attach_call(t, s, spec);
 		/* The kernel lacks what this needs, or the tracepoint has no place for programs. */
 		return err == -ENOENT || err == -EOPNOTSUPP || err == -EINVAL ? -ENOSYS :
 		       err ? deny(why, err, "cannot attach a program to %s: %s", s->name,
 				  strerror(-err)) : 0;
 	}
-	if (!programs_have(t->e->programs, slot_need(s)))
-		return -ENOSYS;
 	err = engine_need(t->e, slot_need(s), why);
 	if (err)
 		return err;
@@ -254,6 +292,17 @@ static int slot_attach(struct tracepoints *t, struct slot *s, struct reason *why
 	return 0;
 }
 
+/*
+ * The kernel waits for a grace period when it drops the call's last event, and runs the program
+ * until then: its instance counts no more, and the next need loads another one.
+ */
+static void slot_detach_call(struct tracepoints *t, struct slot *s)
+{
+	s->skel->bss->slot_over = 1;
+	tracepoints_close_event(t, s->call_link);
+	slot_unload(t, s);
+}
+
 static void slot_detach(struct tracepoints *t, struct slot *s)
 {
 	if (!s->attached)
@@ -262,6 +311,10 @@ static void slot_detach(struct tracepoints *t, struct slot *s)
 	if (s->way == SLOT_OWN) {
 		bpf_link__destroy(s->link);
 		s->link = NULL;
+		return;
+	}
+	if (s->way == SLOT_CALL) {
+		slot_detach_call(t, s);
 		return;
 	}
 	if (s->way == SLOT_SWITCH)
@@ -338,7 +391,7 @@ int tracepoints_take(struct tracepoints *t, const char *name, const struct perf_
 			   ABI_TRACEPOINTS);
 	}
 	if (!err && !s->attached) {
-		err = slot_attach(t, s, why);
+		err = slot_attach(t, s, spec, why);
 		s->attached = !err;
 	}
 	DEBUG(t->e->debug, MD, CONFIG, "tracepoint %s: %s", name, strerror(-err));
@@ -356,7 +409,7 @@ void tracepoints_give(struct tracepoints *t, int source)
 		return;
 	s->since = (int64_t)clock_ns() / 1000000;
 	/* These programs linger by themselves. */
-	if (s->way != SLOT_OWN)
+	if (s->way != SLOT_OWN && s->way != SLOT_CALL)
 		slot_detach(t, s);
 }
 

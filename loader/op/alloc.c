@@ -12,7 +12,8 @@
 #include "loader/pmc/sample_log.h"
 
 #define FLAGS_PROCESS (PMC_F_DESCENDANTS | PMC_F_LOG_PROCCSW | PMC_F_LOG_PROCEXIT)
-#define FLAGS_ALLOWED (FLAGS_PROCESS | PMC_F_CALLCHAIN | PMC_F_USERCALLCHAIN | PMC_F_KGMON)
+#define FLAGS_ALLOWED (FLAGS_PROCESS | PMC_F_CALLCHAIN | PMC_F_USERCALLCHAIN | PMC_F_KGMON | \
+		       PMC_F_THREAD)
 #define CAPS_SIDES    (PMC_CAP_USER | PMC_CAP_SYSTEM)
 #define FLAGS_LOG     (PMC_F_LOG_PROCCSW | PMC_F_LOG_PROCEXIT)
 
@@ -63,8 +64,12 @@ static int check_flags(struct request *rq, const struct allocation *p)
 		return deny(why, -EINVAL,
 			    "PMC_F_LOG_PROCCSW and PMC_F_LOG_PROCEXIT are for process-scope "
 			    "PMCs only");
-	if (p->system && a->flags & PMC_F_DESCENDANTS)
-		return deny(why, -EINVAL, "PMC_F_DESCENDANTS is for process-scope PMCs only");
+	if (p->system && a->flags & (PMC_F_DESCENDANTS | PMC_F_THREAD))
+		return deny(why, -EINVAL, "%s is for process-scope PMCs only",
+			    a->flags & PMC_F_THREAD ? "PMC_F_THREAD" : "PMC_F_DESCENDANTS");
+	if (a->flags & PMC_F_THREAD && a->flags & FLAGS_PROCESS)
+		return deny(why, -EINVAL, "PMC_F_THREAD: descendants, and records of time slices "
+			    "and exits, are of whole processes");
 	return 0;
 }
 
@@ -84,6 +89,9 @@ static int check_class(struct request *rq, struct allocation *p)
 			    "for tracepoints", p->class->prefix);
 	if (PMC_IS_SAMPLING_MODE(a->mode))
 		caps |= PMC_CAP_INTERRUPT;
+	if (a->flags & PMC_F_THREAD && !p->class->ops->threads)
+		return deny(why, -EOPNOTSUPP, "PMC_F_THREAD: class %s counts whole processes only",
+			    p->class->prefix);
 	missing = caps & ~p->class->info.caps;
 	if (missing & PMC_CAP_INTERRUPT)
 		return deny(why, -EOPNOTSUPP, "class %s cannot sample: nothing interrupts when it "
@@ -155,6 +163,7 @@ static int make_plan(struct request *rq, struct allocation *p, struct cred *cred
 	p->spec.follows_setid = policy_follows_setid(cred);
 	p->spec.passes_fd = policy_privileged(cred);
 	p->spec.descendants = p->a->flags & PMC_F_DESCENDANTS;
+	p->spec.thread = p->a->flags & PMC_F_THREAD;
 	p->spec.sampling = PMC_IS_SAMPLING_MODE(p->a->mode);
 	p->spec.period = p->a->count;
 	p->spec.cpu = p->cpu;

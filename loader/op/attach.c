@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* PMCATTACH, ATTACHEXEC, PMCDETACH. */
+/* PMCATTACH, ATTACHEXEC, ATTACHTHREAD, PMCDETACH. */
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
@@ -139,7 +139,35 @@ static void attach_note_owner(struct pmc *p)
 		p->flags |= PMC_F_ATTACHED_TO_OWNER;
 }
 
-static int attach_named(struct request *rq, bool waits)
+/* PMCs of single threads, and no others, are attached to a thread; 0: to a process. */
+static int attach_check_thread(struct request *rq, const struct pmc *p, pid_t tid)
+{
+	struct reason *why = &rq->r->why;
+
+	if (tid && !(p->flags & PMC_F_THREAD))
+		return deny(why, -EINVAL, "this PMC counts whole processes: allocate it with "
+			    "PMC_F_THREAD to count a thread");
+	if (!tid && p->flags & PMC_F_THREAD)
+		return deny(why, -EINVAL, "this PMC counts one thread (PMC_F_THREAD): attach it by "
+			    "pmc_attach_thread()");
+	return 0;
+}
+
+/* Its process is attached, under the same rules; of that the PMC counts this thread. */
+static int attach_choose_thread(struct request *rq, struct pmc *p, const struct cred *target,
+				pid_t tid)
+{
+	const struct wire_attach_req *a = rq->arg;
+	struct cred client;
+	int err = request_cred(rq, &client);
+	pid_t found = err ? err : policy_thread(target, tid, &client);
+
+	if (found == -ESRCH)
+		return deny(&rq->r->why, -ESRCH, "process %d has no thread %d", a->pid, tid);
+	return found < 0 ? found : count_choose_thread(p->count, found, &rq->r->why);
+}
+
+static int attach_named(struct request *rq, pid_t tid, bool waits)
 {
 	const struct wire_attach_req *a = rq->arg;
 	struct target t;
@@ -151,7 +179,10 @@ static int attach_named(struct request *rq, bool waits)
 	if (p->state == PMC_STATE_RUNNING)
 		return deny(&rq->r->why, -EBUSY,
 			    "this PMC is running: stop it before attaching it");
-	err = target_find(rq, &t);
+	err = attach_check_thread(rq, p, tid);
+	err = err ?: target_find(rq, &t);
+	if (!err && tid)
+		err = attach_choose_thread(rq, p, &t.cred, tid);
 	if (!err)
 		err = attach_process(rq, p, t.pidfd, &t.cred, a->pid, waits);
 	if (err)
@@ -170,12 +201,21 @@ static int attach_named(struct request *rq, bool waits)
 
 int op_pmcattach(struct request *rq)
 {
-	return attach_named(rq, false);
+	return attach_named(rq, 0, false);
 }
 
 int op_attachexec(struct request *rq)
 {
-	return attach_named(rq, true);
+	return attach_named(rq, 0, true);
+}
+
+int op_attachthread(struct request *rq)
+{
+	const struct wire_thread_req *a = rq->arg;
+
+	if (a->tid <= 0)
+		return deny(&rq->r->why, -EINVAL, "%d is no thread id", a->tid);
+	return attach_named(rq, a->tid, false);
 }
 
 int op_pmcdetach(struct request *rq)

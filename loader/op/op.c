@@ -26,6 +26,7 @@ union op_argument {
 	struct wire_admin_req admin;
 	struct wire_allocate_req allocate;
 	struct wire_attach_req attach;
+	struct wire_thread_req thread;
 	struct wire_id_req id;
 	struct wire_getmsr_req getmsr;
 	struct wire_rw_req rw;
@@ -58,6 +59,8 @@ static const struct op ops[] = {
 	OP(PMCALLOCATE, op_pmcallocate, sizeof(struct wire_allocate_req), .contended = true),
 	OP(PMCATTACH, op_pmcattach, sizeof(struct wire_attach_req), .fds = 2, .contended = true),
 	OP(ATTACHEXEC, op_attachexec, sizeof(struct wire_attach_req), .fds = 2, .contended = true),
+	OP(ATTACHTHREAD, op_attachthread, sizeof(struct wire_thread_req), .fds = 2,
+	   .contended = true),
 	OP(PMCDETACH, op_pmcdetach, sizeof(struct wire_attach_req), .fds = 1),
 	OP(PMCGETMSR, op_pmcgetmsr, sizeof(struct wire_getmsr_req)),
 	OP(PMCRELEASE, op_pmcrelease, sizeof(struct wire_id_req)),

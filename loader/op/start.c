@@ -19,6 +19,9 @@ static int start_attach_owner(struct request *rq, struct pmc *p)
 	if (p->flags & PMC_F_ATTACH_DONE)
 		return deny(&rq->r->why, -ESRCH, "all processes this PMC was attached to are gone; "
 			    "attach it again");
+	if (p->flags & PMC_F_THREAD)
+		return deny(&rq->r->why, -ESRCH, "this PMC counts one thread (PMC_F_THREAD): name "
+			    "it by pmc_attach_thread()");
 	err = attach_process(rq, p, o->pidfd, &o->cred, o->cred.inner_pid, false);
 	if (err)
 		return err;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* See cred.h. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/nsfs.h>
@@ -273,4 +274,41 @@ pid_t policy_pid_in(const struct cred *c, const struct cred *viewer)
 		pid = status_pid(status_field(text, "\nNSpid:\t"), viewer->depth, &level);
 	close(dir);
 	return level == viewer->depth ? pid : -1;
+}
+
+/* The number of a thread, a name in "task", at the viewer's level; -1: it has none there. */
+static pid_t thread_number(int tasks, const char *name, unsigned int depth)
+{
+	char path[64], text[4096];
+	unsigned int level = 0;
+	pid_t pid = -1;
+
+	snprintf(path, sizeof(path), "%s/status", name);
+	if (file_read(tasks, path, text, sizeof(text)) > 0)
+		pid = status_pid(status_field(text, "\nNSpid:\t"), depth, &level);
+	return level == depth ? pid : -1;
+}
+
+pid_t policy_thread(const struct cred *process, pid_t tid, const struct cred *viewer)
+{
+	int dir = process_open(process->pid), tasks = -1;
+	pid_t found = -ESRCH;
+	struct dirent *entry;
+	DIR *list = NULL;
+
+	if (dir >= 0) {
+		tasks = openat(dir, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		close(dir);
+	}
+	if (tasks >= 0)
+		list = fdopendir(tasks);
+	if (!list && tasks >= 0)
+		close(tasks);
+	while (list && found < 0 && (entry = readdir(list)))
+		if (entry->d_name[0] != '.' &&
+		    thread_number(tasks, entry->d_name, viewer->depth) == tid)
+			found = (pid_t)atoi(entry->d_name);
+	if (list)
+		closedir(list);
+	return found;
 }

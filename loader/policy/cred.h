@@ -56,6 +56,11 @@ bool policy_visible(const struct cred *target, uint64_t pid_ns);
 /* The process's number in the viewer's pid namespace; -1: it has none there. */
 pid_t policy_pid_in(const struct cred *c, const struct cred *viewer);
 
+/*
+ * The number in the daemon's PID namespace of a thread of the process, by its number in the
+ * viewer's; -ESRCH: it has no such thread.
+ */
+pid_t policy_thread(const struct cred *process, pid_t tid, const struct cred *viewer);
 /* True if `ancestor` is the parent of the process, or its parent's parent, and so on. */
 bool policy_descends(pid_t pid, const struct cred *ancestor);
 

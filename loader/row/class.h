@@ -75,6 +75,7 @@ struct class_ops {
 	const char *separator;		/* IAP-3, but SOFT3 */
 	bool shared;		/* its rows have room for any number of PMCs */
 	bool filters;		/* its events take a filter */
+	bool threads;		/* single threads can be counted */
 	bool rediscovered;	/* SIGHUP discovers its rows anew */
 	bool counters;		/* a row is a counter of the CPUs: others may take it, and programs
 				   may read its register */

@@ -67,6 +67,7 @@ static int class_hardware_plan(struct allocation *p, struct reason *why)
 }
 
 const struct class_ops class_hardware = {
-	.separator = "-", .rediscovered = true, .counters = true, .holder = &holder_counter,
+	.separator = "-", .rediscovered = true, .counters = true, .threads = true,
+	.holder = &holder_counter,
 	.add_rows = class_hardware_add_rows, .plan = class_hardware_plan,
 };

@@ -66,6 +66,17 @@ static int class_tracepoint_plan_name(struct allocation *p, struct reason *why)
 	return 0;
 }
 
+/* perf gives some hits to the task that an event is about, and not to the one that runs. */
+static int class_tracepoint_plan_thread(const struct allocation *p, struct reason *why)
+{
+	if (!p->spec.thread)
+		return 0;
+	if (system_is(p->name, "sched:sched_stat_") || system_is(p->name, "sched:sched_wak"))
+		return deny(why, -EOPNOTSUPP, "perf counts %s for the thread that it is about as "
+			    "well as for the one that passes it: count the process", p->name);
+	return 0;
+}
+
 static int class_tracepoint_plan_filter(struct allocation *p, struct reason *why)
 {
 	const char *filter = p->a->filter;
@@ -79,7 +90,7 @@ static int class_tracepoint_plan_filter(struct allocation *p, struct reason *why
 		if ((unsigned char)*c < ' ' || *c == 0x7f)
 			return deny(why, -EINVAL, "filter: character %td is a control character",
 				    c - filter + 1);
-	if (!p->system && !strcmp(p->name, "sched:sched_switch"))
+	if (!p->system && !p->spec.thread && !strcmp(p->name, "sched:sched_switch"))
 		return deny(why, -EOPNOTSUPP, "sched:sched_switch ends a process's time slice, so "
 			    "that no filter can run before it: leave the filter out, or count "
 			    "CPUs");
@@ -109,6 +120,7 @@ static int class_tracepoint_plan(struct allocation *p, struct reason *why)
 		err = -EINVAL;
 	p->spec.from = COUNT_FROM_TRACEPOINT;
 	p->spec.event = (struct perf_event_spec){ .type = PERF_TYPE_TRACEPOINT, .config = id };
+	err = err ?: class_tracepoint_plan_thread(p, why);
 	err = err ?: class_tracepoint_plan_filter(p, why);
 	if (!err && p->spec.event.filter)
 		err = tracepoints_check(p->machine->engine->tracepoints, p->name, &p->spec.event,
@@ -138,7 +150,7 @@ static bool class_tracepoint_event_at(const struct class_machine *m, unsigned in
 
 const struct class_ops class_tracepoint = {
 	.events = PMC_CLASS_TRACEPOINT, .separator = "", .shared = true, .filters = true,
-	.holder = &holder_own, .add_rows = class_tracepoint_add_rows,
+	.threads = true, .holder = &holder_own, .add_rows = class_tracepoint_add_rows,
 	.plan = class_tracepoint_plan, .list = class_tracepoint_list,
 	.event_at = class_tracepoint_event_at,
 };

@@ -76,6 +76,7 @@ static int fd_check(uint16_t op, int fd, struct logdest *dest, struct reason *wh
 	switch (op) {
 	case WIRE_OP_PMCATTACH:
 	case WIRE_OP_ATTACHEXEC:
+	case WIRE_OP_ATTACHTHREAD:
 	case WIRE_OP_PMCDETACH:
 		if (file_is_pidfd(fd) || fd_is_process_file(fd))
 			return 0;

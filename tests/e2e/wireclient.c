@@ -292,6 +292,20 @@ static void do_attach(char **arg)
 	target("attach", WIRE_OP_PMCATTACH, arg[0]);
 }
 
+/* A process, and the number of one of its threads. */
+static void do_attachthread(char **arg)
+{
+	struct wire_thread_req r = { .process = { .pmcid = c.pmcid }, .tid = atoi(arg[1]) };
+	int fd = target_fd(arg[0], &r.process.pid);
+
+	if (fd >= 0)
+		c.send_fds[c.nsend++] = fd;
+	send_proof(fd);
+	finish(say("attachthread", call(WIRE_OP_ATTACHTHREAD, &r, sizeof(r))));
+	if (fd >= 0)
+		close(fd);
+}
+
 static void do_attachexec(char **arg)
 {
 	target("attachexec", WIRE_OP_ATTACHEXEC, arg[0]);
@@ -483,6 +497,7 @@ static const struct {
 	{ "id", 1, do_id },
 	{ "attach", 1, do_attach },
 	{ "attachexec", 1, do_attachexec },
+	{ "attachthread", 2, do_attachthread },
 	{ "detach", 1, do_detach },
 	{ "proof", 2, do_proof },
 	{ "read", 0, do_read },

@@ -9,13 +9,13 @@ VM_MATRIX   = PMCBPF_VM_KERNELS="$(VM_KERNELS)" PMCBPF_VM_OVERLAY="$(abspath $(V
 	tests/vm/matrix -j $(VM_JOBS)
 VM_CFLAGS  := -std=gnu11 -O2 -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
 VM_PROGS   := $(foreach a,amd64 arm64,\
-	$(addprefix $(VM_OVERLAY)/$(a)/usr/bin/,pmu_probe pmcbpf-libs load hog stand unmaps regs deep wireclient model msrx))
+	$(addprefix $(VM_OVERLAY)/$(a)/usr/bin/,pmu_probe pmcbpf-libs load hog preempt stand unmaps regs deep wireclient model msrx))
 VM_CLIENTS := $(foreach a,amd64 arm64,$(addprefix $(VM_OVERLAY)/$(a)/usr/bin/,pmcx pmclife pmci ktrread revoke rdpmc-example))
 # The module, for the kernels of headers.tsv.
 VM_KMODS   := $(patsubst %,$(VM_OVERLAY)/kmod/%/pmcbpf_msr.ko,6.1-x86 6.12-x86 6.1-arm64 6.12-arm64)
 
 CHECKS  += check-vm
-LINT_C  += tests/vm/agent.c tests/vm/pmu_probe.c tests/vm/libs.c $(addprefix tests/vm/progs/,load.c hog.c stand.c unmaps.c regs.c msrx.c kfunc.c)
+LINT_C  += tests/vm/agent.c tests/vm/pmu_probe.c tests/vm/libs.c $(addprefix tests/vm/progs/,load.c hog.c preempt.c stand.c unmaps.c regs.c msrx.c kfunc.c)
 LINT_SH += $(addprefix tests/vm/,fetch sysroot mkrootfs kmod matrix systemd init helpers.bash)
 
 # vm_cc ARCH - compiler and flags for programs of that guest architecture
@@ -39,11 +39,11 @@ $(VM_OVERLAY)/%/usr/bin/pmcbpf-libs: tests/vm/libs.c
 	@mkdir -p $(@D)
 	$(Q)$(call vm_cc,$*) -o $@ $< $(call vm_dev,$*) -lbpf -lelf -ldw -lz -lpfm -linih
 
-$(VM_OVERLAY)/%/usr/bin/load $(VM_OVERLAY)/%/usr/bin/hog: tests/vm/progs/load.c tests/vm/progs/hog.c \
-		tests/vm/progs/spin.h
-	$(call say,CC,$(VM_OVERLAY)/$*/usr/bin/load and hog)
+$(VM_OVERLAY)/%/usr/bin/load $(VM_OVERLAY)/%/usr/bin/hog $(VM_OVERLAY)/%/usr/bin/preempt: \
+		$(addprefix tests/vm/progs/,load.c hog.c preempt.c spin.h)
+	$(call say,CC,$(VM_OVERLAY)/$*/usr/bin/load and others)
 	@mkdir -p $(VM_OVERLAY)/$*/usr/bin
-	$(Q)for p in load hog; do \
+	$(Q)for p in load hog preempt; do \
 		$(call vm_cc,$*) -static -pthread -o $(VM_OVERLAY)/$*/usr/bin/$$p tests/vm/progs/$$p.c || exit; \
 	done
 
@@ -171,7 +171,7 @@ check-vm: vm-overlay  ## everything that needs test guests: all kernels, the arm
 		+ --arch arm64 $(VM_PMU) \
 		+ --kernel 6.12-x86 $(VM_EVERY) \
 		+ --kernel 6.1-arm64 --kernel new-x86 tests/vm/access.bats \
-		+ --kernel 6.1-x86 --kernel 6.12-arm64 --kernel new-x86 tests/vm/tracepoint.bats \
+		+ --kernel 6.1-x86 --kernel 6.12-arm64 --kernel new-x86 tests/vm/tracepoint.bats tests/vm/thread.bats \
 		+ --kernel 6.12-arm64 $(VM_ONE) tests/vm/doctor.bats tests/vm/msr.bats tests/vm/req_hardware.bats \
 		+ --kernel 6.12-x86 $(VM_ONE) tests/vm/unit.bats \
 		+ --kernel 6.1-x86 --kernel 6.12-arm64 $(VM_MSR) \

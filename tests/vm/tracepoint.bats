@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # Hits of tracepoints against what the workload did, on every kernel: processes, trees, CPUs, moves between CPUs,
-# CPUs that go and come, filters.  progs/load.c makes the calls.
+# CPUs that go and come, filters, preemption.  progs/load.c and progs/preempt.c make the calls.
 
 load helpers
 
@@ -36,6 +36,11 @@ counts_are() {
 	[ "${counts[3]}" -ge $((counts[4])) ] && [ "${counts[3]}" -le $((counts[4] + 1)) ]
 }
 
+@test "calls of a task that preempts another one's call on the same CPU are not skipped" {
+	run_counts -p $ENTER -p $EXIT preempt 4000
+	counts_are 204000 204000
+}
+
 @test "a filter admits every second call, in process scope and on a CPU" {
 	run_counts -p "$ENTER,filter=policy == 1" -p $ENTER load calls=1000
 	counts_are 500 1000
@@ -47,6 +52,17 @@ counts_are() {
 	[[ $output == *'at character 1, "bogus == 1": Field not found'* ]]
 }
 
+# Here, because another daemon's programs on the same call would take part.
+@test "the programs of a log leave a filter's counts of the same call alone" {
+	run vm_sh 'pmcstat -q -P CLOCK.HARD -O /tmp/log pmcstat -q --csv -C -p syscalls:sys_enter_munmap \
+		-p "syscalls:sys_enter_munmap,filter=len > 0" unmaps 2>&1 >/dev/null'
+	echo "$output"
+	status_is 0
+	IFS=, read -r -a counts <<<"${lines[-1]}"
+	[ "${counts[1]}" -gt 0 ]
+	[ "${counts[1]}" -eq "${counts[2]}" ]
+}
+
 @test "a CPU that goes and comes keeps the counter, and its hits" {
 	run vm_sh "pmcstat -q --csv -C -p $ENTER -d -p $ENTER sh -c 'load calls=10
 		echo 0 >/sys/devices/system/cpu/cpu1/online && load calls=10 && echo 1 >/sys/devices/system/cpu/cpu1/online &&
@@ -54,6 +70,20 @@ counts_are() {
 	echo "$output"
 	status_is 0
 	[[ ${lines[-1]} == *,0,30 ]]
+}
+
+@test "a counter that another tracepoint had counts anew" {
+	# shellcheck disable=SC2016 # the guest's shell expands it
+	run vm_sh 'cd /sys/kernel/tracing/events
+		for e in irq/* signal/* sched/* $(ls -d syscalls/sys_e*_s[eycot]* | head -n 60); do
+			[ ! -d $e ] || ! case $e in *sched_stat_*) false ;; esac || set -- "$@" -p "$(echo $e | tr / :)"
+			[ $# -lt 32 ] || { pmcstat -q "$@" true 2>/dev/null || exit; set --; n=$((n + 16)); }
+		done && echo $n'
+	status_is 0
+	[ "$output" -ge 80 ]
+	run_counts -p $ENTER -p $EXIT -p sched:sched_process_exit -p sched:sched_switch load calls=88 switches=3
+	[ "${counts[*]:0:3}" = "88 88 1" ]
+	[ "${counts[3]}" -ge 4 ]
 }
 
 @test "after a daemon that was killed, the next one counts exactly" {

@@ -125,6 +125,7 @@ API int pmc_capabilities(pmc_id_t pmcid, uint32_t *caps)
 	}
 CALL_OF_PROCESS(attach, "attach")
 CALL_OF_PROCESS(attach_exec, "attach-exec")
+CALL_OF_PROCESS(attach_thread, "attach-thread")
 
 #define CALL_OF_PMC(name, function) \
 	API int pmc_##name(pmc_id_t pmcid) \

@@ -270,6 +270,11 @@ bool count_is_lost(const struct count *c)
 
 unsigned int count_pos(const struct count *c) { return fake.no_page ? ~0u : c->spec.row; }
 
+int count_choose_thread(struct count *c, pid_t tid, struct reason *why)
+{
+	return c->ntargets ? deny(why, -EBUSY, "fake: a thread is attached") : 0;
+}
+
 int count_attach(struct count *c, int pidfd, pid_t tgid, bool waits,
 		 const struct count_guard *guard, struct reason *why)
 {

@@ -1,0 +1,208 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# PMCs of single threads (PMC_F_THREAD): counts equal what the thread did, whatever the others of its process do, and
+# what is refused.  `load -w threads=2 calls=N`: each of its three threads makes N calls.
+
+load helpers
+
+CLASS=65 READ=0x20 THREAD=0x8000
+ENTER=syscalls:sys_enter_sched_get_priority_max
+
+setup() {
+	need_root
+	[ -r /sys/kernel/tracing/events/syscalls/sys_enter_getpid/id ] ||
+		mount -t tracefs tracefs /sys/kernel/tracing || skip "this kernel has no tracefs"
+	cd "$BATS_TEST_TMPDIR" || return
+	start_daemon
+}
+
+# threads_of PID: the threads of the process but its first, in $threads
+threads_of() {
+	local path
+
+	threads=()
+	for path in "/proc/$1/task"/*; do
+		[ "${path##*/}" = "$1" ] || threads+=("${path##*/}")
+	done
+}
+
+# counts_calls NAME: the client has a PMC of $ENTER that counts one thread
+counts_calls() { expect "$1" 'alloc 0 *' caps $READ tracepoint $ENTER alloc 3 $CLASS 0 any $THREAD; }
+
+# counts_soft NAME EVENT [FLAGS]
+counts_soft() { expect "$1" 'alloc 0 *' caps $READ alloc 3 15 "$2" any "${3:-$THREAD}"; }
+
+# counts_from_now ARGUMENT...: a pmcstat, $pid, that writes sums to `rows`, the first of them already
+counts_from_now() {
+	pmcstat -q --csv -C -w 0.1 -o rows "$@" 3>&- &
+	pid=$!
+	wait_for has_rows
+}
+has_rows() { [ "$(wc -l <rows)" -ge 2 ]; }
+
+# figure PID TID FIELD: a number of /proc/PID/task/TID/stat
+figure() { sed 's/.*) //' "/proc/$1/task/$2/stat" | cut -d' ' -f$(($3 - 2)); }
+
+@test "PERF-014: one thread's hits, not its process's; the count stays after its end" {
+	workload w threads=2 calls=10
+	w=${WORKLOAD[w]}
+	threads_of "$w"
+	[ ${#threads[@]} -eq 2 ]
+	client first
+	client second
+	client third
+	counts_calls first
+	# A process has one PMC on a row.
+	for _ in 1 2; do counts_calls second; done
+	for _ in 1 2 3; do counts_calls third; done
+	expect first 'attachthread 0' attachthread "$w" "$w"
+	expect second 'attachthread 0' attachthread "$w" "${threads[0]}"
+	expect third 'attachthread 0' attachthread "$w" "${threads[1]}"
+	for name in first second third; do expect $name 'start 0' start; done
+	work w
+	for name in first second third; do expect $name 'read 0 10' read; done
+	[ ! -e "/proc/$w/task/${threads[0]}" ]
+	expect second 'stop 0' stop
+	expect second 'read 0 10' read
+}
+
+@test "nothing is counted before START, after STOP and DETACH; another thread may follow" {
+	client own
+	counts_calls own
+	for n in 0 1 2 3; do
+		workload w$n threads=1 calls=1$n
+		w=${WORKLOAD[w$n]}
+		threads_of "$w"
+		expect own 'attachthread 0' attachthread "$w" "${threads[0]}"
+		case $n in
+		0) work w0 && expect own 'read 0 0' read ;;
+		1 | 2) expect own 'start 0' start && work w$n && expect own 'stop 0' stop ;;
+		esac
+		expect own 'detach 0' detach "$w"
+		[ $n -ne 3 ] || work w3
+	done
+	expect own 'read 0 23' read
+	expect own 'write 0' write 5
+	expect own 'read 0 5' read
+}
+
+@test "software events of a thread equal the kernel's own figures of it" {
+	workload w threads=1 switches=50 pages=100
+	w=${WORKLOAD[w]}
+	client faults
+	client switches
+	client clock
+	counts_soft faults 0x20007
+	for _ in 1 2; do counts_soft switches 0x2000b; done
+	for _ in 1 2 3; do counts_soft clock 0x2000a; done
+	for name in faults switches clock; do expect $name 'attachthread 0' attachthread "$w" "$w"; done
+	faults=$(figure "$w" "$w" 10)
+	switches=$(awk '/ctxt_switches/ { n += $2 } END { print n }' "/proc/$w/task/$w/status")
+	for name in faults switches clock; do expect $name 'start 0' start; done
+	work w
+	switches=$(($(awk '/ctxt_switches/ { n += $2 } END { print n }' "/proc/$w/task/$w/status") - switches))
+	[ "$switches" -ge 50 ]
+	expect switches "read 0 $switches" read
+	faults=$(($(figure "$w" "$w" 10) - faults))
+	[ "$faults" -ge 100 ]
+	expect faults "read 0 $faults" read
+	count_of clock
+	[ "$count" -gt 0 ]
+}
+
+@test "an exec of the thread is counted, and threads that it makes are not" {
+	client own
+	counts_calls own
+	waits_to_become -- load -w calls=30 late=2
+	expect own 'attachthread 0' attachthread "$TARGET" "$TARGET"
+	expect own 'start 0' start
+	go
+	kill -USR1 "$TARGET"
+	wait_for worked "$OUT"
+	expect own 'read 0 30' read
+}
+
+@test "samples of a thread are of its own events" {
+	workload w threads=1 pages=200
+	w=${WORKLOAD[w]}
+	client own
+	expect own 'log 0' log log
+	expect own 'attachthread 0' caps 0x23 alloc 2 15 0x20007 any $THREAD setcount 1 attachthread "$w" "$w"
+	expect own 'start 0' start
+	faults=$(figure "$w" "$w" 10)
+	work w
+	faults=$(($(figure "$w" "$w" 10) - faults))
+	expect own 'endlog 0' stop endlog
+	[ "$faults" -ge 200 ]
+	[ "$(pmcstat -R log | grep -c '^callchain')" -eq "$faults" ]
+}
+
+@test "pmcstat -t tid:N counts until the end of the thread or of its process, with its last row" {
+	workload w threads=1 calls=10
+	w=${WORKLOAD[w]}
+	threads_of "$w"
+	counts_from_now -p $ENTER -t "tid:${threads[0]}"
+	work w
+	rest w
+	wait $pid
+	[[ "$(tail -n 1 rows)" == *",10" ]]
+}
+
+@test "pmcstat explains what is no thread, and what a thread does not go with" {
+	workload w threads=1 calls=10
+	w=${WORKLOAD[w]}
+	threads_of "$w"
+	run pmcstat -p $ENTER -t "${threads[0]}"
+	[[ $status -ne 0 && $output == *"${threads[0]} is a thread of process $w: name the process, or tid:${threads[0]}"* ]]
+	run pmcstat -p $ENTER -t tid:x
+	[[ $status -eq 64 && $output == *'Illegal thread id "tid:x"'* ]]
+	run pmcstat -p $ENTER -t tid:4194399
+	[[ $status -ne 0 && $output == *"There is no thread 4194399"* ]]
+	for also in "true" "-t $w"; do
+		# shellcheck disable=SC2086 # two words
+		run pmcstat -p $ENTER -t "tid:$w" $also
+		[[ $status -eq 64 && $output == *"counts one thread: no other -t and no command"* ]]
+	done
+	for option in -d "-O /dev/null -E"; do
+		# shellcheck disable=SC2086 # words
+		run pmcstat $option -p $ENTER -t "tid:$w"
+		[[ $status -eq 64 && $output == *"options -d, -E and -W are for processes"* ]]
+	done
+	run pmcstat -p CPU_MIGRATIONS -t "tid:$w"
+	[[ $status -ne 0 && $output == *"CPU_MIGRATIONS cannot be counted for a single thread: count its process"* ]]
+	run pmcstat -p sched:sched_wakeup -t "tid:$w"
+	[[ $status -ne 0 && $output == *"perf counts sched:sched_wakeup for the thread that it is about"* ]]
+}
+
+@test "refused: flags, scopes, processes and threads in each other's place, strangers' threads" {
+	workload w threads=1 calls=10
+	workload other
+	w=${WORKLOAD[w]}
+	threads_of "$w"
+	client own
+	for flags in 0x8002 0x8004 0x8008; do
+		expect own 'alloc EINVAL*PMC_F_THREAD: descendants, and records*' caps $READ alloc 3 15 0x20004 any $flags
+	done
+	expect own 'alloc EINVAL*PMC_F_THREAD is for process-scope PMCs only' caps $READ alloc 1 15 0x20004 0 $THREAD
+	expect own 'alloc EOPNOTSUPP*LOCK.FAILED cannot be counted for a single thread*' \
+		caps $READ alloc 3 15 0x20003 any $THREAD
+	counts_soft own 0x20004 0
+	expect own 'attachthread EINVAL*counts whole processes*PMC_F_THREAD*' attachthread "$w" "$w"
+	counts_soft own 0x20004
+	expect own 'start ESRCH*counts one thread*pmc_attach_thread()' start
+	expect own 'attach EINVAL*counts one thread*pmc_attach_thread()' attach "$w"
+	expect own "attachthread ESRCH*process $w has no thread ${WORKLOAD[other]}" attachthread "$w" "${WORKLOAD[other]}"
+	for tid in 0 -1; do expect own "attachthread EINVAL*$tid is no thread id" attachthread "$w" $tid; done
+	expect own 'attachthread 0' attachthread "$w" "$w"
+	expect own 'attachthread EBUSY*counts a thread already*' attachthread "$w" "${threads[0]}"
+	expect own 'start 0' start
+	expect own 'attachthread EBUSY*is running*' attachthread "$w" "$w"
+	client nobody run_as_nobody
+	counts_soft nobody 0x20004
+	expect nobody 'attachthread EPERM*' attachthread "$w" "${threads[0]}"
+	# A thread that ends between look and attach.
+	work w
+	counts_soft own 0x20004
+	expect own "attachthread ESRCH*process $w has no thread ${threads[0]}" attachthread "$w" "${threads[0]}"
+}

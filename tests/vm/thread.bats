@@ -1,0 +1,57 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# PMCs of single threads on every kernel: hits of tracepoints, software events and instructions of one of three threads
+# that do the same.
+
+load helpers
+
+ENTER=syscalls:sys_enter_sched_get_priority_max
+
+# thread_counts EVENT... - the first new thread of `load -w threads=2 calls=10 spins=1000000`, from before its work to
+# the end of the process; sets counts[]
+# shellcheck disable=SC2154 # bats sets output and lines
+thread_counts() {
+	# shellcheck disable=SC2016 # the guest's shell expands it
+	run vm_sh 'cd /tmp && rm -f out rows
+		load -w threads=2 calls=10 spins=1000000 >out & w=$!
+		until grep -q ready out; do usleep 20000; done
+		for t in /proc/$w/task/*; do t=${t##*/}; [ $t = $w ] || break; done
+		pmcstat -q --csv -C -w 0.1 -o rows $1 -t tid:$t & p=$!
+		until [ "$(wc -l <rows)" -ge 2 ]; do usleep 20000; done
+		kill -USR1 $w
+		until [ "$(grep -c ^least out)" -eq 2 ]; do usleep 20000; done
+		kill $w; wait $p && tail -n 1 rows' "$*"
+	echo "$output"
+	status_is 0
+	IFS=, read -r -a counts <<<"${lines[-1]}"
+	counts=("${counts[@]:1}")
+}
+
+@test "PERF-014: a thread's system calls and CPU time" {
+	thread_counts -p $ENTER -p TASK_CLOCK
+	[ "${counts[0]}" -eq 10 ]
+	[ "${counts[1]}" -gt 0 ]
+}
+
+@test "a thread's instructions, beside those of its process" {
+	[ "$VM_ARCH" = arm64 ] || skip "guests of this architecture have no counters"
+	thread_counts -p inst_retired,usr -p $ENTER
+	# Two for each round, and the thread's beginning and end; its process has three times as many.
+	[ "${counts[0]}" -ge 2000000 ]
+	[ "${counts[0]}" -lt 2100000 ]
+	[ "${counts[1]}" -eq 10 ]
+}
+
+@test "a thread in place of a process is refused" {
+	# shellcheck disable=SC2016 # the guest's shell expands it
+	run vm_sh 'cd /tmp && rm -f rows && load -w threads=1 >out & w=$!
+		until grep -q ready /tmp/out; do usleep 20000; done
+		pmcstat -t $(ls /proc/$w/task | grep -vx $w) -p PAGE_FAULT.ALL 2>&1; kill $w'
+	echo "$output"
+	[[ $output == *"is a thread of process "*": name the process, or tid:"* ]]
+}
+
+@test "the kernel has not complained" {
+	vm_clean_log
+}
