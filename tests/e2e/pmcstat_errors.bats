@@ -34,7 +34,7 @@ t = threading.Thread(target=time.sleep, args=(100,), daemon=True); t.start(); pr
 		>tid 3>&- & victim=$!
 	wait_for test -s tid
 	tid=$(<tid)
-	fails 65 "*No processes were attached to. $tid is a thread of process $victim: name the process" \
+	fails 65 "*No processes were attached to. $tid is a thread of process $victim: name the process, or tid:$tid to count the thread alone" \
 		pmcstat -p TASK_CLOCK -t "$tid"
 	kill $victim
 	sleep 100 3>&- & victim=$!
