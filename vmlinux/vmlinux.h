@@ -205,6 +205,11 @@ struct files_struct {
 	struct fdtable *fdt;
 };
 
+/* What the kernel keeps about a thread that has met a probe in user code. */
+struct uprobe_task {
+	unsigned int depth;
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	int on_cpu;
@@ -229,6 +234,7 @@ struct task_struct {
 	const struct cred *cred;
 	unsigned long nvcsw, nivcsw;
 	unsigned long min_flt, maj_flt;
+	struct uprobe_task *utask;
 };
 
 struct seq_file;

@@ -13,7 +13,7 @@
  * and switches happen with interrupts disabled.
  */
 #include "file.bpf.h"
-#include "maps.bpf.h"
+#include "hit.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -36,15 +36,6 @@ struct {
 } anchor SEC(".maps");
 /* Passes a pointer on as a number: the verifier allows no arithmetic with the pointer itself. */
 static volatile u64 address;
-
-static __always_inline void hit(u32 slot)
-{
-	u32 cpu = bpf_get_smp_processor_id();
-	struct abi_cpu *c = bpf_map_lookup_elem(&cpus, &cpu);
-
-	if (c)
-		__sync_fetch_and_add(&c->hits[slot & (ABI_TRACEPOINTS - 1)], 1);
-}
 
 /* --- system calls ---------------------------------------------------------------------------- */
 

@@ -11,6 +11,7 @@
 #include "lib/base/wire.h"
 #include "engine.h"
 #include "pmcbpf.skel.h"
+#include "probes.h"
 #include "slot.skel.h"
 #include "tracefs.h"
 #include "tracepoints.h"
@@ -22,6 +23,7 @@ enum slot_way {
 	SLOT_OWN,		/* an instance of slot.bpf.c */
 	SLOT_ENTER, SLOT_EXIT,	/* the program of all system calls */
 	SLOT_SWITCH,		/* the program of context switches */
+	SLOT_PROBE,		/* the programs of probes in user code */
 };
 
 /*
@@ -37,6 +39,8 @@ struct slot {
 	uint32_t call;			/* SLOT_ENTER, SLOT_EXIT: the system call's number */
 	struct slot_bpf *skel;		/* SLOT_OWN; NULL: not loaded */
 	struct bpf_link *link;
+	struct probe *probe;		/* SLOT_PROBE, while it is attached … */
+	struct probe_id id_probe;	/* … and its identity */
 	int64_t since;			/* users == 0: from this time on, ms */
 };
 
@@ -61,6 +65,7 @@ void tracepoints_free(struct tracepoints *t)
 	if (!t)
 		return;
 	for (unsigned int i = 0; i < ABI_TRACEPOINTS; i++) {
+		probe_close(t->e, t->slot[i].probe, NULL);
 		bpf_link__destroy(t->slot[i].link);
 		slot_bpf__destroy(t->slot[i].skel);
 	}
@@ -98,17 +103,6 @@ const char *tracepoints_listed(const struct tracepoints *t, unsigned int i)
 
 /* --- perf's view of the tracepoint ------------------------------------------------------------ */
 
-/* A disabled event of the tracepoint, on any CPU. */
-static int event_open_idle(const struct perf_event_spec *spec)
-{
-	int fd = -ENXIO;
-
-	for (unsigned int cpu = 0; fd == -ENXIO && cpu < perf_ncpu(); cpu++)
-		if (perf_cpu_online(cpu))
-			fd = perf_open_task(spec, -1, (int)cpu);
-	return fd;
-}
-
 /* The kernel waits for a grace period when it drops a tracepoint's last event. */
 void tracepoints_close_event(const struct tracepoints *t, int fd)
 {
@@ -125,7 +119,7 @@ int tracepoints_check(struct tracepoints *t, const char *name, const struct perf
 	int fd, err;
 
 	bare.filter = NULL;
-	fd = event_open_idle(&bare);
+	fd = perf_open_idle(&bare);
 	if (fd < 0)
 		return deny(why, fd == -ENOENT || fd == -ENODEV ? -EOPNOTSUPP : fd,
 			    "perf cannot count %s here: %s", name, perf_error(fd));
@@ -139,7 +133,7 @@ static int slot_learn(struct tracepoints *t, struct slot *s, const struct perf_e
 		      struct reason *why)
 {
 	const struct abi_tracepoint *learned = &t->e->skel->bss->learned;
-	int fd = event_open_idle(spec), err;
+	int fd = perf_open_idle(spec), err;
 
 	if (fd < 0)
 		return deny(why, fd, "perf cannot count %s here: %s", s->name, perf_error(fd));
@@ -259,6 +253,11 @@ static void slot_detach(struct tracepoints *t, struct slot *s)
 	if (!s->attached)
 		return;
 	s->attached = false;
+	if (s->way == SLOT_PROBE) {
+		probe_close(t->e, s->probe, t->helpers);
+		s->probe = NULL;
+		return;
+	}
 	if (s->way == SLOT_OWN) {
 		bpf_link__destroy(s->link);
 		s->link = NULL;
@@ -348,6 +347,55 @@ int tracepoints_take(struct tracepoints *t, const char *name, const struct perf_
 	return ABI_SOURCE_TRACEPOINT + (int)slot_number(t, s);
 }
 
+static struct slot *slot_find_probe(struct tracepoints *t, const struct probe_id *id)
+{
+	for (unsigned int i = 0; i < ABI_TRACEPOINTS; i++)
+		if (t->slot[i].probe && !memcmp(&t->slot[i].id_probe, id, sizeof(*id)))
+			return &t->slot[i];
+	return NULL;
+}
+
+static int slot_begin_probe(struct tracepoints *t, struct slot *s, const struct probe_spec *spec,
+			    const struct probe_id *id, struct reason *why)
+{
+	int err;
+
+	slot_detach(t, s);
+	snprintf(s->name, sizeof(s->name), "probe");	/* no tracepoint's name */
+	s->way = SLOT_PROBE;
+	s->id_probe = *id;
+	err = probe_open(t->e, spec, slot_number(t, s), &s->probe, why);
+	s->attached = !err;
+	return err;
+}
+
+int tracepoints_take_probe(struct tracepoints *t, const struct probe_spec *spec,
+			   struct reason *why)
+{
+	struct probe_id id;
+	struct slot *s;
+	int err = probe_identify(spec, &id);
+
+	if (err)
+		return deny(why, err, "%s: %s", spec->name, strerror(-err));
+	s = slot_find_probe(t, &id);
+	if (!s) {
+		s = slot_choose(t);
+		err = s ? slot_begin_probe(t, s, spec, &id, why) :
+		      deny(why, -ENOSPC, "no counter of hits is free");
+	}
+	DEBUG(t->e->debug, MD, CONFIG, "probe %s: %s", spec->name, strerror(-err));
+	if (err)
+		return err;
+	s->users++;
+	return ABI_SOURCE_TRACEPOINT + (int)slot_number(t, s);
+}
+
+uint64_t tracepoints_deep(const struct tracepoints *t, int source, bool all)
+{
+	return probe_deep(t->e, (unsigned int)(source - ABI_SOURCE_TRACEPOINT), all);
+}
+
 void tracepoints_give(struct tracepoints *t, int source)
 {
 	struct slot *s = &t->slot[source - ABI_SOURCE_TRACEPOINT];
@@ -355,7 +403,7 @@ void tracepoints_give(struct tracepoints *t, int source)
 	if (--s->users)
 		return;
 	s->since = (int64_t)clock_ns() / 1000000;
-	/* These programs linger by themselves. */
+	/* These programs linger by themselves; a probe must not slow others down any longer. */
 	if (s->way != SLOT_OWN)
 		slot_detach(t, s);
 }
