@@ -81,6 +81,7 @@ refused() {
 		#include <fcntl.h>
 		#include <stdio.h>
 		#include <stdlib.h>
+		#include <unistd.h>
 		static unsigned long n;
 		void *malloc(size_t size)
 		{
@@ -92,14 +93,20 @@ refused() {
 		}
 		__attribute__((destructor)) static void print(void)
 		{
-			dprintf(open("mallocs", O_WRONLY | O_CREAT | O_TRUNC, 0600), "%lu\n", n);
+			char text[32];
+			int len = snprintf(text, sizeof(text), "%lu\n", n);
+			if (write(open("mallocs", O_WRONLY | O_CREAT | O_TRUNC, 0600), text, (size_t)len) != len)
+				abort();
 		}
 	EOF
 	cat >some.c <<-'EOF'
 		#include <stdio.h>
 		#include <stdlib.h>
-		int main(void)
+		#include <unistd.h>
+		int main(int argc, char **argv)
 		{
+			if (argc > 1)
+				execve(argv[0], (char *[]){ argv[0], NULL }, (char *[]){ argv[1], NULL });
 			for (int i = 1; i < 1000; i++)
 				free(malloc((size_t)i * 100));
 			return fclose(fopen("/dev/null", "w"));
@@ -109,7 +116,7 @@ refused() {
 	gcc -O0 -fno-builtin -o some some.c
 	libc=$(ldd some | awk '$1 == "libc.so.6" { print $3 }')
 	counts -p "uprobe:$libc:malloc" -p "uretprobe:$libc:malloc" -p uprobe:count.so:malloc -p uprobe:count.so:print \
-		env LD_PRELOAD="$PWD/count.so" ./some
+		./some LD_PRELOAD="$PWD/count.so"
 	mallocs=$(cat mallocs)
 	[ "$mallocs" -ge 1000 ]
 	counts_are "$mallocs" "$mallocs" "$mallocs" 1
