@@ -280,6 +280,27 @@ struct syscall_metadata {
 	struct trace_event_call *enter_event, *exit_event;
 };
 
+/* The kernel's side of a kprobe's perf event: its hits on each CPU, and those it has missed. */
+struct kprobe {
+	unsigned long nmissed;
+};
+struct kretprobe {
+	struct kprobe kp;
+	int nmissed;
+};
+struct trace_probe {
+	struct list_head list;
+};
+struct trace_probe_event {
+	struct trace_event_call call;
+	struct list_head probes;
+};
+struct trace_kprobe {
+	struct kretprobe rp;
+	unsigned long *nhit;
+	struct trace_probe tp;
+};
+
 /* How often the kernel skipped a program, per CPU. */
 typedef struct {
 	u64 v;

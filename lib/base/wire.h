@@ -222,7 +222,7 @@ struct wire_allocate_req {
 	uint64_t config2;	/* … and its value */
 	uint64_t count;		/* initial reload count of sampling modes */
 	char event_name[WIRE_NAME_MAX];	/* TRACEPOINT: SYSTEM:NAME; PROBE: for lists */
-	char filter[WIRE_FILTER_MAX];	/* TRACEPOINT: which hits count, "": all */
+	char filter[WIRE_FILTER_MAX];	/* TRACEPOINT: which hits count, "": all; kprobe: where */
 	/* PROBE: the request carries the file, open for reading; its offsets. */
 	uint32_t probe;		/* enum wire_probe */
 	uint32_t probe_sites;	/* elements of probe_site */

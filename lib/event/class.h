@@ -33,8 +33,8 @@ struct event_class {
 		       const struct wire_classinfo *info, const struct evspec *spec,
 		       struct wire_allocate_req *req, struct reason *why);
 	/*
-	 * Opens the file that the event is in, and completes the request with its place there.
-	 * NULL: events of this class are in no files.
+	 * Opens the file that the event is in, and completes the request with its place there; *fd
+	 * is -1 if it is in no file.  NULL: no event of this class is.
 	 */
 	int (*open)(const char *spec, struct wire_allocate_req *req, int *fd, struct reason *why);
 	/*

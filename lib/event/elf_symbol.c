@@ -1,45 +1,26 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* See elf_symbol.h. */
-#include <elf.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "elf_file.h"
 #include "elf_symbol.h"
 #include "lib/base/nearest.h"
 #include "lib/base/number.h"
 
 #ifdef __aarch64__
-#define MACHINE	  EM_AARCH64
 #define ALIGNMENT 4u
 #else
-#define MACHINE	  EM_X86_64
 #define ALIGNMENT 1u
 #endif
 
-#define PHDRS_MAX 512u
 #define SYMS	  1024u			/* read at a time */
 #define NAMES_MAX (1u << 30)		/* bytes of a table of names */
 #define FOUND_MAX 4u			/* addresses that a refusal lists */
-
-/* A file while it is searched. */
-struct elf_file {
-	int fd;
-	const char *path;
-	uint64_t size;
-	Elf64_Phdr *segment;
-	unsigned int nsegments;
-	Elf64_Shdr *section;
-	unsigned int nsections;
-	char *names;			/* of the table of symbols that is being read … */
-	uint64_t names_size;		/* … without the NUL that follows */
-	Elf64_Sym *syms;
-};
 
 /* The search: the symbol, and what was found. */
 struct elf_search {
@@ -54,96 +35,16 @@ struct elf_search {
 	bool data;			/* … or no function */
 	bool all;			/* there is a table of all symbols */
 	struct nearest *near;		/* not NULL: a search for names like it */
+	char *names;			/* of the table that is being read … */
+	uint64_t names_size;		/* … without the NUL that follows */
+	Elf64_Sym syms[SYMS];
 };
-
-static int elf_read(const struct elf_file *f, void *buf, uint64_t len, uint64_t at)
-{
-	for (uint64_t done = 0; done < len;) {
-		ssize_t n = pread(f->fd, (char *)buf + done, len - done, (off_t)(at + done));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n < 0 ? -errno : -ENOEXEC;
-		done += (uint64_t)n;
-	}
-	return 0;
-}
-
-/* A new copy of a part of the file, with a NUL behind it; NULL: it is not there, or no memory. */
-static void *elf_copy(const struct elf_file *f, uint64_t at, uint64_t len)
-{
-	char *copy = at <= f->size && len <= f->size - at ? malloc(len + 1) : NULL;
-
-	if (!copy)
-		return NULL;
-	copy[len] = '\0';
-	if (!elf_read(f, copy, len, at))
-		return copy;
-	free(copy);
-	return NULL;
-}
-
-/* --- the file --------------------------------------------------------------------------------- */
-
-static int elf_deny(const struct elf_file *f, const char *text, struct reason *why)
-{
-	return deny(why, -EINVAL, "%s is %s", f->path, text);
-}
-
-static int elf_begin(struct elf_file *f, struct reason *why)
-{
-	Elf64_Ehdr h;
-	struct stat st;
-
-	if (fstat(f->fd, &st))
-		return deny(why, -errno, "%s: %s", f->path, strerror(errno));
-	f->size = (uint64_t)st.st_size;
-	if (f->size < sizeof(h) || elf_read(f, &h, sizeof(h), 0) ||
-	    memcmp(h.e_ident, ELFMAG, SELFMAG))
-		return elf_deny(f, "no program or shared object: it is not an ELF file", why);
-	if (h.e_ident[EI_CLASS] != ELFCLASS64 || h.e_machine != MACHINE)
-		return elf_deny(f, "a program for another architecture, or one of 32 bits", why);
-	if (h.e_type != ET_EXEC && h.e_type != ET_DYN)
-		return elf_deny(f, "neither a program nor a shared object", why);
-	if (!h.e_phnum || h.e_phnum > PHDRS_MAX || h.e_phentsize != sizeof(Elf64_Phdr) ||
-	    (h.e_shnum && h.e_shentsize != sizeof(Elf64_Shdr)))
-		return elf_deny(f, "damaged: its tables have impossible sizes", why);
-	f->nsegments = h.e_phnum;
-	f->nsections = h.e_shnum;
-	f->segment = elf_copy(f, h.e_phoff, h.e_phnum * sizeof(Elf64_Phdr));
-	f->section = elf_copy(f, h.e_shoff, h.e_shnum * sizeof(Elf64_Shdr));
-	f->syms = malloc(SYMS * sizeof(*f->syms));
-	if (!f->segment || !f->section || !f->syms)
-		return elf_deny(f, "damaged: its tables are behind its end", why);
-	return 0;
-}
-
-static void elf_end(struct elf_file *f)
-{
-	free(f->segment);
-	free(f->section);
-	free(f->syms);
-}
-
-/* The segment of code that has the address in the file, or NULL. */
-static const Elf64_Phdr *elf_code_at(const struct elf_file *f, uint64_t address)
-{
-	for (unsigned int i = 0; i < f->nsegments; i++) {
-		const Elf64_Phdr *p = &f->segment[i];
-
-		if (p->p_type == PT_LOAD && p->p_flags & PF_X && address >= p->p_vaddr &&
-		    address - p->p_vaddr < p->p_filesz)
-			return p;
-	}
-	return NULL;
-}
 
 /* --- symbols ---------------------------------------------------------------------------------- */
 
-static const char *sym_name(const struct elf_file *f, const Elf64_Sym *sym)
+static const char *sym_name(const struct elf_search *s, const Elf64_Sym *sym)
 {
-	return sym->st_name < f->names_size ? f->names + sym->st_name : "";
+	return sym->st_name < s->names_size ? s->names + sym->st_name : "";
 }
 
 static void search_add(struct elf_search *s, const Elf64_Sym *sym)
@@ -162,7 +63,7 @@ static void search_symbol(struct elf_search *s, const struct elf_file *f, const 
 {
 	unsigned int type = ELF64_ST_TYPE(sym->st_info);
 	bool here = sym->st_shndx != SHN_UNDEF, code = type == STT_FUNC || type == STT_NOTYPE;
-	const char *name = sym_name(f, sym);
+	const char *name = sym_name(s, sym);
 
 	if (s->near) {
 		if (here && type == STT_FUNC)
@@ -173,35 +74,36 @@ static void search_symbol(struct elf_search *s, const struct elf_file *f, const 
 		return;
 	s->chosen |= here && type == STT_GNU_IFUNC;
 	s->imported |= !here;
-	if (here && code && elf_code_at(f, sym->st_value))
+	if (here && code && elf_file_segment_at(f, sym->st_value, PF_X))
 		search_add(s, sym);
 	else if (here && type != STT_GNU_IFUNC)
 		s->data = true;
 }
 
-static void search_table(struct elf_search *s, struct elf_file *f, const Elf64_Shdr *table)
+static void search_table(struct elf_search *s, const struct elf_file *f, const Elf64_Shdr *table)
 {
 	const Elf64_Shdr *names = &f->section[table->sh_link];
 	uint64_t n = table->sh_size / sizeof(Elf64_Sym), at = table->sh_offset;
 
-	f->names = names->sh_size <= NAMES_MAX ? elf_copy(f, names->sh_offset, names->sh_size) :
-						 NULL;
-	f->names_size = names->sh_size;
-	while (f->names && n) {
+	s->names = NULL;
+	if (names->sh_size <= NAMES_MAX)
+		s->names = elf_file_copy(f, names->sh_offset, names->sh_size);
+	s->names_size = names->sh_size;
+	while (s->names && n) {
 		uint64_t part = n < SYMS ? n : SYMS;
 
-		if (elf_read(f, f->syms, part * sizeof(Elf64_Sym), at))
+		if (elf_file_read(f, s->syms, part * sizeof(Elf64_Sym), at))
 			break;
 		for (uint64_t i = 0; i < part; i++)
-			search_symbol(s, f, &f->syms[i]);
+			search_symbol(s, f, &s->syms[i]);
 		at += part * sizeof(Elf64_Sym);
 		n -= part;
 	}
-	free(f->names);
-	f->names = NULL;
+	free(s->names);
+	s->names = NULL;
 }
 
-static void search_file(struct elf_search *s, struct elf_file *f)
+static void search_file(struct elf_search *s, const struct elf_file *f)
 {
 	for (unsigned int i = 0; i < f->nsections; i++) {
 		const Elf64_Shdr *h = &f->section[i];
@@ -229,7 +131,7 @@ static int search_deny_many(const struct elf_search *s, const struct elf_file *f
 		    s->n > FOUND_MAX ? ", ..." : "");
 }
 
-static int search_deny(struct elf_search *s, struct elf_file *f, struct reason *why)
+static int search_deny(struct elf_search *s, const struct elf_file *f, struct reason *why)
 {
 	struct nearest near;
 
@@ -271,31 +173,43 @@ static int search_deny_plus(const struct elf_search *s, const struct elf_file *f
 	return 0;
 }
 
+static int search_run(struct elf_search *s, const struct elf_file *f, uint64_t plus,
+		      uint64_t *offset, struct reason *why)
+{
+	const Elf64_Phdr *code;
+	int err;
+
+	search_file(s, f);
+	if (!s->n || s->chosen)
+		return search_deny(s, f, why);
+	if (s->n > 1)
+		return search_deny_many(s, f, why);
+	err = plus ? search_deny_plus(s, f, plus, why) : 0;
+	if (err)
+		return err;
+	code = elf_file_segment_at(f, s->found[0] + plus, PF_X);
+	if (!code)
+		return deny(why, -EINVAL, "%s+%" PRIu64 " is not in the code of %s", s->symbol,
+			    plus, f->path);
+	*offset = s->found[0] + plus - code->p_vaddr + code->p_offset;
+	return 0;
+}
+
 int elf_symbol_find(int fd, const char *path, const char *symbol, uint64_t plus, uint64_t *offset,
 		    struct reason *why)
 {
-	struct elf_file f = { .fd = fd, .path = path };
-	struct elf_search s = { .symbol = symbol };
-	const Elf64_Phdr *code;
-	int err = elf_begin(&f, why);
+	struct elf_search *s = calloc(1, sizeof(*s));
+	struct elf_file f = { .fd = -1 };
+	int err = s ? elf_file_begin(&f, fd, path, why) : -ENOMEM;
 
-	s.by_address = !strncmp(symbol, "0x", 2);
-	if (!err && s.by_address && number_parse(symbol, 16, UINT64_MAX, &s.address))
+	if (!err) {
+		s->symbol = symbol;
+		s->by_address = !strncmp(symbol, "0x", 2);
+	}
+	if (!err && s->by_address && number_parse(symbol, 16, UINT64_MAX, &s->address))
 		err = deny(why, -EINVAL, "\"%s\" is no address", symbol);
-	if (!err) {
-		search_file(&s, &f);
-		err = !s.n || s.chosen ? search_deny(&s, &f, why) :
-		      s.n > 1 ? search_deny_many(&s, &f, why) :
-		      plus ? search_deny_plus(&s, &f, plus, why) : 0;
-	}
-	if (!err) {
-		code = elf_code_at(&f, s.found[0] + plus);
-		if (code)
-			*offset = s.found[0] + plus - code->p_vaddr + code->p_offset;
-		else
-			err = deny(why, -EINVAL, "%s+%" PRIu64 " is not in the code of %s", symbol,
-				   plus, path);
-	}
-	elf_end(&f);
+	err = err ?: search_run(s, &f, plus, offset, why);
+	elf_file_end(&f);
+	free(s);
 	return err;
 }

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Functions in ELF files, and their places there.  The file may be anybody's: each offset and
- * length is checked, and it is read, not mapped, because it may shrink meanwhile.
- */
+/* Functions in ELF files, and their places there. */
 #ifndef PMCBPF_EVENT_ELF_SYMBOL_H
 #define PMCBPF_EVENT_ELF_SYMBOL_H
 

@@ -8,10 +8,17 @@
 #include "probe_name.h"
 
 static const struct {
-	const char *word;
+	const char *word, *form;
 	uint32_t kind;
 } kinds[] = {
-	{ "uprobe", WIRE_PROBE_UPROBE }, { "uretprobe", WIRE_PROBE_URETPROBE },
+	{ "uprobe", "PATH:FUNCTION, as uprobe:/lib/x86_64-linux-gnu/libc.so.6:malloc",
+	  WIRE_PROBE_UPROBE },
+	{ "uretprobe", "PATH:FUNCTION, as uretprobe:/lib/x86_64-linux-gnu/libc.so.6:malloc",
+	  WIRE_PROBE_URETPROBE },
+	{ "usdt", "PATH:PROVIDER:NAME, as usdt:/usr/sbin/mysqld:mysql:query__start",
+	  WIRE_PROBE_USDT },
+	{ "kprobe", "FUNCTION, as kprobe:vfs_read", WIRE_PROBE_KPROBE },
+	{ "kretprobe", "FUNCTION, as kretprobe:vfs_read", WIRE_PROBE_KRETPROBE },
 };
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
@@ -49,24 +56,45 @@ static int plus_split(struct probe_name *name, struct reason *why)
 	if (number_parse(plus, 0, UINT32_MAX, &name->plus))
 		return deny(why, -EINVAL, "\"+%s\": an offset is a number of bytes, as +16 or "
 			    "+0x10", plus);
-	if (name->plus && name->kind == WIRE_PROBE_URETPROBE)
-		return deny(why, -EINVAL, "uretprobe counts returns of a function: it takes no "
-			    "offset");
+	if (name->plus && (name->kind == WIRE_PROBE_URETPROBE ||
+			   name->kind == WIRE_PROBE_KRETPROBE))
+		return deny(why, -EINVAL, "%s counts returns of a function: it takes no offset",
+			    name->word);
 	return 0;
+}
+
+/* Cuts the text at its last colon, and returns what follows; NULL: nothing does. */
+static char *name_cut(char *text)
+{
+	char *last = strrchr(text, ':');
+
+	if (!last || last == text || !last[1])
+		return NULL;
+	*last = '\0';
+	return last + 1;
+}
+
+static bool parts_split(struct probe_name *name, char *rest)
+{
+	if (name->kind == WIRE_PROBE_KPROBE || name->kind == WIRE_PROBE_KRETPROBE) {
+		name->symbol = rest;
+		return *rest && !strchr(rest, ':');
+	}
+	name->path = rest;
+	name->symbol = name_cut(rest);
+	if (name->symbol && name->kind == WIRE_PROBE_USDT)
+		name->provider = name_cut(rest);
+	return name->symbol && (name->provider || name->kind != WIRE_PROBE_USDT);
 }
 
 int probe_name_split(char *text, struct probe_name *name, struct reason *why)
 {
 	size_t kind = kind_find(text);
-	char *last = strrchr(text, ':');
 
 	*name = (struct probe_name){ .kind = kinds[kind].kind, .word = kinds[kind].word };
-	name->path = strchr(text, ':') + 1;
-	if (last < name->path || last == name->path || !last[1])
-		return deny(why, -EINVAL, "\"%s\": write %s:PATH:FUNCTION, as "
-			    "%s:/lib/x86_64-linux-gnu/libc.so.6:malloc", text, name->word,
-			    name->word);
-	*last = '\0';
-	name->symbol = last + 1;
-	return plus_split(name, why);
+	if (!parts_split(name, strchr(text, ':') + 1))
+		return deny(why, -EINVAL, "no place of a %s is named: write %s:%s", name->word,
+			    name->word,
+			    kinds[kind].form);
+	return name->provider ? 0 : plus_split(name, why);
 }

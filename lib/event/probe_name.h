@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Names of probes: KIND:PATH:SYMBOL[+OFFSET].  Pure text. */
+/*
+ * Names of probes.  Pure text.
+ *
+ *	name := ( "uprobe" | "uretprobe" ) ":" PATH ":" SYMBOL [ "+" OFFSET ]
+ *	      | "usdt:" PATH ":" PROVIDER ":" NAME
+ *	      | ( "kprobe" | "kretprobe" ) ":" FUNCTION [ "+" OFFSET ]
+ */
 #ifndef PMCBPF_EVENT_PROBE_NAME_H
 #define PMCBPF_EVENT_PROBE_NAME_H
 
@@ -12,7 +18,9 @@
 struct probe_name {
 	uint32_t kind;			/* enum wire_probe */
 	const char *word;		/* "uprobe" */
-	char *path, *symbol;		/* in the text that was split */
+	char *path;			/* in the text that was split; NULL: the kernel's */
+	char *provider;			/* NULL: it has none */
+	char *symbol;
 	uint64_t plus;
 };
 

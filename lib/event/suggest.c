@@ -73,11 +73,12 @@ int suggest_probe(const struct machine *m, const char *spec, struct reason *why)
 		return 0;
 	if (probe_name_is(spec))
 		return machine_class(m, PMC_CLASS_PROBE) ? 0 :
-		       deny(why, -ENOENT, "\"%s\": this kernel has no probes in user code, or the "
-			    "daemon cannot see them; it takes CONFIG_UPROBE_EVENTS", spec);
+		       deny(why, -ENOENT, "\"%s\": this kernel has no probes; it takes "
+			    "CONFIG_UPROBE_EVENTS for user code and CONFIG_KPROBE_EVENTS for "
+			    "itself", spec);
 	return deny(why, -ENOENT, "\"%s\" is a probe's name: probes are not PMCs here, except for "
-		    "tracepoints, uprobe: and uretprobe:; perf(1) and bpftrace(8) count them, "
-		    "\"pmccontrol -L\" lists the events that exist", spec);
+		    "tracepoints, uprobe:, uretprobe:, usdt:, kprobe: and kretprobe:; perf(1) and "
+		    "bpftrace(8) count others", spec);
 }
 
 int suggest_foreign(const char *name, struct reason *why)

@@ -61,6 +61,7 @@ struct count_spec {
 	uint32_t hook;			/* … HOOK: enum abi_hook */
 	const char *tracepoint;		/* … TRACEPOINT: SYSTEM:NAME, for count_new() only */
 	const struct probe_spec *probe;	/* … PROBE: likewise */
+	bool in_kernel;			/* … its place is in the kernel */
 	uint32_t rate;			/* ns are scaled to so many ticks a second; 0: no clock */
 	unsigned int shift;		/* the register's unit is 2^shift of the owner's */
 	bool sampling;

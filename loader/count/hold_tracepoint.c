@@ -109,28 +109,32 @@ void hold_tracepoint_end(struct count *c)
 	tracepoints_give(c->e->tracepoints, c->source);
 }
 
-/* --- returns that the kernel gave up ---------------------------------------------------------- */
+/* --- hits that the kernel did not report ------------------------------------------------------ */
 
-static uint64_t tracepoint_deep(const struct count *c)
+static uint64_t tracepoint_missed(const struct count *c)
 {
 	return c->source < ABI_SOURCE_TRACEPOINT ? 0 :
-	       tracepoints_deep(c->e->tracepoints, c->source, c->spec.system);
+	       tracepoints_missed(c->e->tracepoints, c->source, c->spec.system);
 }
 
 void hold_tracepoint_start(struct count *c)
 {
-	c->deep = tracepoint_deep(c);
+	c->missed = tracepoint_missed(c);
 }
 
 void hold_tracepoint_stop(struct count *c)
 {
-	c->too_deep |= tracepoint_deep(c) != c->deep;
+	c->missed_some |= tracepoint_missed(c) != c->missed;
 }
 
 int hold_tracepoint_check(const struct count *c, struct reason *why)
 {
-	if (!c->too_deep && (!c->running || tracepoint_deep(c) == c->deep))
+	if (!c->missed_some && (!c->running || tracepoint_missed(c) == c->missed))
 		return 0;
+	if (c->spec.in_kernel)
+		return deny(why, -EBUSY, "row %u (%s): the kernel has missed hits, inside of "
+			    "another probe or because too many calls had to be followed; probe "
+			    "another function, or release the PMC", c->spec.row, c->spec.row_name);
 	return deny(why, -EBUSY, "row %u (%s): a thread was inside more than 64 calls with probes "
 		    "of their returns, and the kernel reports no return of deeper ones; count the "
 		    "calls with uprobe:, or release the PMC", c->spec.row, c->spec.row_name);

@@ -11,12 +11,15 @@
 #include <unistd.h>
 
 #include "lib/base/helper.h"
+#include "lib/base/nearest.h"
 #include "engine.h"
 #include "perf.h"
 #include "pmcbpf.skel.h"
 #include "probes.h"
+#include "tracepoints.h"
 
 #define UPROBE_TYPE "/sys/bus/event_source/devices/uprobe/type"
+#define KPROBE_TYPE "/sys/bus/event_source/devices/kprobe/type"
 #define ENOTSUPP    524			/* the kernel's own, which reaches its callers */
 
 /* Of perf_event_attr.config; the semaphore's offset is above it. */
@@ -28,6 +31,7 @@
 
 struct probe {
 	unsigned int slot, n;
+	bool kernel;			/* at[0] has no program */
 	struct probe_event {
 		int event, link;
 	} at[EVENTS_MAX];
@@ -38,20 +42,27 @@ bool probes_here(void)
 	return access(UPROBE_TYPE, R_OK) == 0;
 }
 
-static uint32_t probe_type(void)
+bool probes_in_kernel(void)
+{
+	return access(KPROBE_TYPE, R_OK) == 0;
+}
+
+static uint32_t probe_type(const char *path)
 {
 	char text[32];
 
-	return file_line(UPROBE_TYPE, text, sizeof(text)) ? 0 : (uint32_t)strtoul(text, NULL, 10);
+	return file_line(path, text, sizeof(text)) ? 0 : (uint32_t)strtoul(text, NULL, 10);
 }
 
 int probe_identify(const struct probe_spec *spec, struct probe_id *id)
 {
-	struct stat st;
+	struct stat st = { .st_size = 0 };
 
-	if (fstat(spec->file, &st))
+	if (!spec->function && fstat(spec->file, &st))
 		return -errno;
 	memset(id, 0, sizeof(*id));
+	if (spec->function)
+		snprintf(id->function, sizeof(id->function), "%s", spec->function);
 	id->device = st.st_dev;
 	id->inode = st.st_ino;
 	id->kind = spec->kind;
@@ -111,7 +122,7 @@ static int site_open(const struct probe_spec *spec, uint64_t site, bool returns)
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	char path[32];
 	struct perf_event_spec event = {
-		.type = probe_type(), .config = returns ? CONFIG_RETURN : 0,
+		.type = probe_type(UPROBE_TYPE), .config = returns ? CONFIG_RETURN : 0,
 		.config1 = (uintptr_t)path, .config2 = site,
 	};
 	void *mapped;
@@ -162,26 +173,81 @@ static uint64_t cookie_next(const struct engine *e, unsigned int slot)
 	return (*probe_cookie(e, slot) | (ABI_TRACEPOINTS - 1)) + 1 + slot;
 }
 
-int probe_open(struct engine *e, const struct probe_spec *spec, unsigned int slot,
-	       struct probe **out, struct reason *why)
+static int probe_open_user(struct engine *e, struct probe *p, const struct probe_spec *spec,
+			   struct reason *why)
 {
 	const struct bpf_program *count = e->skel->progs.on_probe;
 	const struct bpf_program *enter = e->skel->progs.on_probe_enter;
 	bool returns = spec->kind == WIRE_PROBE_URETPROBE;
-	uint64_t cookie = cookie_next(e, slot);
-	struct probe *p = calloc(1, sizeof(*p));
+	uint64_t cookie = cookie_next(e, p->slot);
 	int err = 0;
 
-	if (!p)
-		return -ENOMEM;
-	p->slot = slot;
-	__atomic_store_n(probe_cookie(e, slot), cookie, __ATOMIC_RELEASE);
+	__atomic_store_n(probe_cookie(e, p->slot), cookie, __ATOMIC_RELEASE);
 	for (unsigned int i = 0; i < spec->nsites && !err; i++) {
 		/* The entry comes first, so that no return is counted whose call was not seen. */
 		if (returns)
 			err = probe_add(p, spec, spec->site[i], false, enter, cookie, why);
 		err = err ?: probe_add(p, spec, spec->site[i], returns, count, cookie, why);
 	}
+	return err;
+}
+
+static int kprobe_deny(const struct probe_spec *spec, int err, struct reason *why)
+{
+	const char *text = strerror(-err);
+
+	switch (-err) {
+	case EINVAL:
+		text = "the kernel needs this function for probes, or may not stop there";
+		break;
+	case EILSEQ:
+		text = "no instruction begins there";
+		break;
+	case ENOENT:
+		text = "it has no such function, or the function is shorter";
+		break;
+	case EACCES:
+	case EPERM:
+		text = "pmcbpfd needs CAP_PERFMON for that, and a kernel that is not locked down";
+		break;
+	}
+	return deny(why, -EINVAL, "%s: the kernel refuses the probe: %s", spec->name, text);
+}
+
+/* A disabled event holds the kprobe; the kernel counts hits on each CPU whether anybody listens. */
+static int probe_open_kernel(struct engine *e, struct probe *p, const struct probe_spec *spec,
+			     struct reason *why)
+{
+	uint32_t anchor = (uint32_t)bpf_map__fd(e->skel->maps.anchor);
+	struct perf_event_spec event = {
+		.type = probe_type(KPROBE_TYPE),
+		.config = spec->kind == WIRE_PROBE_KRETPROBE ? CONFIG_RETURN : 0,
+		.config1 = (uintptr_t)spec->function, .config2 = spec->site[0],
+	};
+	int fd = perf_open_idle(&event), err = 0;
+
+	if (fd < 0)
+		return kprobe_deny(spec, fd, why);
+	p->kernel = true;
+	p->at[p->n++] = (struct probe_event){ .event = fd, .link = -1 };
+	for (unsigned int cpu = 0; cpu < e->ncpu && !err; cpu++)
+		err = tracepoints_ctl(e, ABI_TRACEPOINT_KPROBE, (uint32_t)fd,
+				      ABI_TRACEPOINT_AT(p->slot, cpu), anchor);
+	return err ? deny(why, -EOPNOTSUPP, "%s: this kernel's types do not show where it counts "
+			  "hits of kprobes", spec->name) : 0;
+}
+
+int probe_open(struct engine *e, const struct probe_spec *spec, unsigned int slot,
+	       struct probe **out, struct reason *why)
+{
+	struct probe *p = calloc(1, sizeof(*p));
+	int err;
+
+	if (!p)
+		return -ENOMEM;
+	p->slot = slot;
+	err = spec->function ? probe_open_kernel(e, p, spec, why) :
+			       probe_open_user(e, p, spec, why);
 	if (err) {
 		probe_close(e, p, NULL);
 		return err;
@@ -195,6 +261,9 @@ void probe_close(struct engine *e, struct probe *p, struct helpers *helpers)
 	if (!p)
 		return;
 	__atomic_store_n(probe_cookie(e, p->slot), cookie_next(e, p->slot), __ATOMIC_RELEASE);
+	/* The kernel's counters go with the event. */
+	for (unsigned int cpu = 0; p->kernel && cpu < e->ncpu; cpu++)
+		e->cpus[cpu].misses[p->slot] = 0;
 	for (unsigned int i = 0; i < p->n; i++) {
 		int fds[] = { p->at[i].link, p->at[i].event };
 
@@ -202,15 +271,78 @@ void probe_close(struct engine *e, struct probe *p, struct helpers *helpers)
 			helper_dispose(helpers, fds, 2);
 			continue;
 		}
-		close(fds[0]);
+		if (fds[0] >= 0)
+			close(fds[0]);
 		close(fds[1]);
 	}
 	free(p);
 }
 
-uint64_t probe_deep(const struct engine *e, unsigned int slot, bool all)
+uint64_t probe_missed(const struct engine *e, const struct probe *p, bool all)
 {
 	const __u64 *deep = all ? e->skel->bss->probe_deep_all : e->skel->bss->probe_deep;
 
-	return __atomic_load_n(&deep[slot], __ATOMIC_RELAXED);
+	if (!p->kernel)
+		return __atomic_load_n(&deep[p->slot], __ATOMIC_RELAXED);
+	if (tracepoints_ctl(e, ABI_TRACEPOINT_MISSED, (uint32_t)p->at[0].event, 0, 0))
+		return UINT64_MAX;
+	return e->skel->bss->learned.hits;
+}
+
+/* --- the kernel's functions ------------------------------------------------------------------- */
+
+#define BREATH 4096			/* lines without a breath */
+
+/* The name of a line of /proc/kallsyms that is a function's, cut there; or NULL. */
+static char *line_function(char *line)
+{
+	char *type = strchr(line, ' '), *name = type && type[1] ? type + 3 : NULL;
+
+	if (!name || !strchr("tTwW", type[1]))
+		return NULL;
+	name[strcspn(name, "\t\n")] = '\0';
+	return name;
+}
+
+/* Offers all names to `near` if that is not NULL; returns how many are `function`, or -errno. */
+static int functions_read(const struct engine *e, const char *function, struct nearest *near)
+{
+	FILE *f = fopen("/proc/kallsyms", "re");
+	char *line = NULL, *name;
+	size_t room = 0;
+	int n = 0;
+
+	if (!f)
+		return -errno;
+	for (unsigned int i = 1; getline(&line, &room, f) > 0; i++) {
+		name = line_function(line);
+		if (name)
+			n += !strcmp(name, function);
+		if (name && near)
+			nearest_offer(near, name);
+		if (i % BREATH == 0)
+			engine_breathe(e);
+	}
+	free(line);
+	fclose(f);
+	return n;
+}
+
+int probe_check_function(const struct engine *e, const char *function, struct reason *why)
+{
+	struct nearest near;
+	int n = functions_read(e, function, NULL);
+
+	if (n == 1)
+		return 0;
+	if (n < 0)
+		return deny(why, -EINVAL, "/proc/kallsyms: %s", strerror(-n));
+	if (n > 1)
+		return deny(why, -EINVAL, "the kernel has %d functions \"%s\", and a probe cannot "
+			    "choose among them; count a function that calls one of them", n,
+			    function);
+	nearest_begin(&near, function);
+	(void)functions_read(e, function, &near);
+	return deny(why, -EINVAL, "the kernel has no function \"%s\"%s; it may be inlined, or its "
+		    "module is not loaded", function, nearest_hint(&near, ""));
 }

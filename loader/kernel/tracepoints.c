@@ -78,12 +78,11 @@ void tracepoints_helpers_from(struct tracepoints *t, struct helpers *helpers)
 	t->helpers = helpers;
 }
 
-static int tracepoints_ctl(const struct tracepoints *t, uint64_t op, uint64_t a, uint64_t b,
-			   uint64_t c)
+int tracepoints_ctl(const struct engine *e, uint64_t op, uint64_t a, uint64_t b, uint64_t c)
 {
 	uint64_t args[4] = { op, a, b, c };
 	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = args, .ctx_size_in = sizeof(args));
-	int err = bpf_prog_test_run_opts(bpf_program__fd(t->e->skel->progs.tracepoint_ctl), &opts);
+	int err = bpf_prog_test_run_opts(bpf_program__fd(e->skel->progs.tracepoint_ctl), &opts);
 
 	return err ?: (int)opts.retval;
 }
@@ -137,7 +136,7 @@ static int slot_learn(struct tracepoints *t, struct slot *s, const struct perf_e
 
 	if (fd < 0)
 		return deny(why, fd, "perf cannot count %s here: %s", s->name, perf_error(fd));
-	err = tracepoints_ctl(t, ABI_TRACEPOINT_LEARN, (uint32_t)fd, 0, 0);
+	err = tracepoints_ctl(t->e, ABI_TRACEPOINT_LEARN, (uint32_t)fd, 0, 0);
 	tracepoints_close_event(t, fd);
 	if (err)
 		return -ENOSYS;
@@ -185,7 +184,7 @@ static int slot_find_misses(struct tracepoints *t, struct slot *s)
 	int err = 0;
 
 	for (unsigned int cpu = 0; cpu < t->e->ncpu && !err; cpu++)
-		err = tracepoints_ctl(t, ABI_TRACEPOINT_MISSES, program,
+		err = tracepoints_ctl(t->e, ABI_TRACEPOINT_MISSES, program,
 				      ABI_TRACEPOINT_AT(slot_number(t, s), cpu), anchor);
 	return err;
 }
@@ -195,8 +194,9 @@ static int slot_load(struct tracepoints *t, struct slot *s)
 {
 	int err;
 
+	/* A kprobe may have had the counter meanwhile. */
 	if (s->skel)
-		return 0;
+		return t->e->cpus[0].misses[slot_number(t, s)] ? 0 : slot_find_misses(t, s);
 	s->skel = slot_bpf__open();
 	if (!s->skel)
 		return -errno;
@@ -391,9 +391,11 @@ int tracepoints_take_probe(struct tracepoints *t, const struct probe_spec *spec,
 	return ABI_SOURCE_TRACEPOINT + (int)slot_number(t, s);
 }
 
-uint64_t tracepoints_deep(const struct tracepoints *t, int source, bool all)
+uint64_t tracepoints_missed(const struct tracepoints *t, int source, bool all)
 {
-	return probe_deep(t->e, (unsigned int)(source - ABI_SOURCE_TRACEPOINT), all);
+	const struct slot *s = &t->slot[source - ABI_SOURCE_TRACEPOINT];
+
+	return s->probe ? probe_missed(t->e, s->probe, all) : 0;
 }
 
 void tracepoints_give(struct tracepoints *t, int source)
@@ -411,7 +413,7 @@ void tracepoints_give(struct tracepoints *t, int source)
 int tracepoints_now(const struct tracepoints *t, int source, unsigned int cpu, uint64_t *value)
 {
 	unsigned int slot = (unsigned int)(source - ABI_SOURCE_TRACEPOINT);
-	int err = tracepoints_ctl(t, ABI_TRACEPOINT_NOW, 0, ABI_TRACEPOINT_AT(slot, cpu), 0);
+	int err = tracepoints_ctl(t->e, ABI_TRACEPOINT_NOW, 0, ABI_TRACEPOINT_AT(slot, cpu), 0);
 
 	*value = t->e->skel->bss->learned.hits;
 	return err;

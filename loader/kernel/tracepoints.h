@@ -33,8 +33,8 @@ int tracepoints_take(struct tracepoints *t, const char *name, const struct perf_
 /* The same for a probe in user code.  -EOPNOTSUPP: the kernel refuses it. */
 int tracepoints_take_probe(struct tracepoints *t, const struct probe_spec *spec,
 			   struct reason *why);
-/* The number of returns that the probe missed: of measured processes, or of all. */
-uint64_t tracepoints_deep(const struct tracepoints *t, int source, bool all);
+/* probe_missed(); 0 for tracepoints. */
+uint64_t tracepoints_missed(const struct tracepoints *t, int source, bool all);
 void tracepoints_give(struct tracepoints *t, int source);
 /* The counter's value on one CPU. */
 int tracepoints_now(const struct tracepoints *t, int source, unsigned int cpu, uint64_t *value);
@@ -55,5 +55,8 @@ const char *tracepoints_listed(const struct tracepoints *t, unsigned int i);
 
 /* Detaches programs that were not needed for a moment; see programs_settle(). */
 int tracepoints_settle(struct tracepoints *t);
+
+/* Runs tracepoint_ctl, see enum abi_tracepoint_ctl; its result is in `learned`.  0 or -errno. */
+int tracepoints_ctl(const struct engine *e, uint64_t op, uint64_t a, uint64_t b, uint64_t c);
 
 #endif

@@ -286,11 +286,15 @@ static int judge_probes(const struct judgement *j)
 	uint64_t allowed = j->r ? rule_number(j) : PROBES_NONE;
 	const struct setting_question *q = j->q;
 
-	if (!q->jailed && (allowed == PROBES_ANY || (allowed == PROBES_OWN && q->owns)))
+	if (!q->jailed && (allowed == PROBES_ANY ||
+			   (allowed == PROBES_OWN && q->owns && !q->admin)))
 		return 0;
 	if (j->r && allowed == PROBES_NONE)
 		return rule_deny(j, -EPERM, "you may not count probes; get CAP_PERFMON, or another "
 				 "rule");
+	if (q->admin && allowed != PROBES_ANY)
+		return deny(j->why, -EPERM, "%s is a place in the kernel: it needs CAP_PERFMON, or "
+			    "a rule with probes=\"any\"", q->event);
 	if (allowed == PROBES_NONE)
 		return deny(j->why, -EPERM, "%s: a probe stops every process that runs the file: "
 			    "it needs CAP_PERFMON, or a rule with probes=\"own\" for files of "

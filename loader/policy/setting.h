@@ -40,7 +40,7 @@ struct setting_question {
 	uint32_t mode;			/* enum pmc_mode */
 	const char *class, *event, *number;	/* of the event; NULL: it has none */
 	bool kernel;			/* the event is counted in the kernel, too */
-	bool admin;			/* POINT_REGISTER, _TRACEPOINT: for administrators … */
+	bool admin;			/* POINT_REGISTER, _TRACEPOINT, _PROBE: the kernel's … */
 	bool filter;			/* … it has a filter */
 	bool jailed;			/* … and the client is in a container */
 	bool owns;			/* POINT_PROBE: the file is the client's user's */

@@ -28,6 +28,7 @@ struct event {
 	const char *spec;
 	uint32_t type;
 	uint64_t config;
+	uint64_t config1, config2;
 };
 
 struct bench {
@@ -127,6 +128,7 @@ pmc_id_t pmc_open(const struct event *ev, pid_t pid, uint32_t flags);
 void bench_start(struct bench *b);	/* leaves a daemon running for the groups that follow */
 void bench_switch(struct bench *b);
 void bench_tracepoint(struct bench *b);
+void bench_probe(struct bench *b);
 void bench_read(struct bench *b);
 void bench_fork(struct bench *b);
 void bench_calls(struct bench *b);

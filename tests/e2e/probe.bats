@@ -274,7 +274,7 @@ refused() {
 	refused "uprobe:nosuch:main" '*nosuch: No such file or directory*'
 	refused "uprobe:/dev/null:main" '*/dev/null is no regular file*'
 	refused "uprobe:/etc/passwd:main" '*/etc/passwd is no program or shared object: it is not an ELF file*'
-	refused "uprobe:main" '*"uprobe:main": write uprobe:PATH:FUNCTION, as uprobe:*malloc*'
+	refused "uprobe:main" '*no place of a uprobe is named: write uprobe:PATH:FUNCTION, as uprobe:*malloc*'
 	refused "uprobe:$PROGRAM:" '*write uprobe:PATH:FUNCTION*'
 	refused "uprobe:$PROGRAM:0x3" '*has no function at 0x3*nm(1)*'
 	refused "uprobe:$PROGRAM:load_call+x" '*"+x": an offset is a number of bytes*'
@@ -282,10 +282,68 @@ refused() {
 	[ "$(uname -m)" != x86_64 ] ||
 		refused "uprobe:$PROGRAM:load_call+1" '*only the beginning of a function can be counted*'
 	refused "$CALL,os" '*is a place in user code: os would count nothing*'
-	refused "$CALL,freq=5" '*"freq" is no qualifier of a probe*'
+	refused "$CALL,freq=5" '*"freq" is no qualifier of uprobe:*: there is usr*'
+	refused "usdt:$PROGRAM:a" '*no place of a usdt is named: write usdt:PATH:PROVIDER:NAME*'
+	refused "usdt:$PROGRAM:a:b" '*declares no probes (USDT)*'
 	refused PROBE-main '*"main" is no probe: write uprobe:PATH:FUNCTION*'
 	run pmcstat -P "$CALL" -O /dev/null true
 	[[ $status -ne 0 && $output == *"class PROBE cannot sample"*"use a counting mode"* ]]
+}
+
+@test "USDT: all places of a probe count, and a semaphore is raised while it is counted" {
+	# What SDT_PROBE() of <sys/sdt.h> makes.
+	cat >usdt.c <<-'EOF'
+		#include <stdlib.h>
+		unsigned short semaphore __attribute__((section(".probes"), used));
+		#define SITE(name, semaphore) __asm__ volatile( \
+			"990: nop\n.pushsection .note.stapsdt,\"?\",\"note\"\n.balign 4\n" \
+			".4byte 992f-991f, 994f-993f, 3\n991: .asciz \"stapsdt\"\n992: .balign 4\n" \
+			"993: .8byte 990b\n.8byte _.stapsdt.base\n.8byte " semaphore "\n" \
+			".asciz \"demo\"\n.asciz \"" name "\"\n.asciz \"\"\n994: .balign 4\n.popsection\n" \
+			".ifndef _.stapsdt.base\n" \
+			".pushsection .stapsdt.base,\"aG\",\"progbits\",.stapsdt.base,comdat\n" \
+			".weak _.stapsdt.base\n.hidden _.stapsdt.base\n_.stapsdt.base: .space 1\n" \
+			".size _.stapsdt.base, 1\n.popsection\n.endif\n")
+		int main(int argc, char **argv)
+		{
+			int n = atoi(argv[1]), guarded = 0;
+			for (int i = 0; i < n; i++) {
+				SITE("plain", "0");
+				if (semaphore) {
+					guarded++;
+					SITE("guarded", "semaphore");
+				}
+				if (i % 2)
+					SITE("plain", "0");
+			}
+			return guarded != atoi(argv[2]);
+		}
+	EOF
+	gcc -O1 -o usdt usdt.c
+	./usdt 100 0
+	counts -p usdt:usdt:demo:plain ./usdt 100 0
+	counts_are 150
+	counts -d -p usdt:usdt:demo:plain -p usdt:usdt:demo:guarded sh -c './usdt 100 100 && ./usdt 10 10'
+	counts_are 165 110
+	# When nobody counts, it is 0 again, as soon as the kernel has removed the probe.
+	wait_for ./usdt 100 0
+	refused usdt:usdt:demo:plan '*has no probe "demo:plan" (did you mean "demo:plain"?)*readelf -n*'
+	# A prelinked file, and one whose note lies.
+	cp usdt bad
+	printf '\377\377\377\177' | dd of=bad bs=1 conv=notrunc status=none \
+		seek=$(($(grep -abo stapsdt bad | head -n 1 | cut -d: -f1) + 12))
+	refused usdt:bad:demo:plain '*bad is damaged: a place of demo:plain is outside*'
+}
+
+@test "PERF-332: kprobes, which this kernel lacks, are refused with that reason" {
+	[ ! -e /sys/bus/event_source/devices/kprobe ] || skip "this kernel has kprobes: tests/vm/probe.bats"
+	refused kprobe:vfs_read '*kprobe:vfs_read: this kernel has no kprobes; it takes CONFIG_KPROBE_EVENTS*'
+	refused kretprobe:vfs_read '*this kernel has no kprobes*'
+	refused kprobe:vfs_read,usr '*is a place in the kernel: usr would count nothing*'
+	refused kretprobe:vfs_read+4 '*kretprobe counts returns of a function: it takes no offset*'
+	refused kprobe:a:b '*no place of a kprobe is named: write kprobe:FUNCTION*'
+	run run_as_nobody pmcstat -p kprobe:vfs_read true
+	[[ $status -ne 0 && $output == *"is a place in the kernel: it needs CAP_PERFMON, or a rule with probes=\"any\""* ]]
 }
 
 @test "a function with several addresses is refused, and each of them can be counted" {
@@ -340,8 +398,10 @@ refused() {
 	expect bad 'alloc EXDEV*is on a file system of type*' probe 1 /proc/self/status "$at" alloc 3 $CLASS 0 any 0
 	expect bad 'alloc EINVAL*class SOFT has no events in files*' probe 1 "$PROGRAM" "$at" alloc 3 15 0x20004 any 0
 	expect bad 'alloc EINVAL*printable*' tracepoint "$(printf 'a\033b')" probe 1 "$PROGRAM" "$at" alloc 3 $CLASS 0 any 0
-	expect bad 'alloc EOPNOTSUPP*lacks the capabilities*' tracepoint x caps 0x24 alloc 3 $CLASS 0 any 0
+	expect bad 'alloc EINVAL*is a place in user code: os would count nothing*' tracepoint x caps 0x24 alloc 3 $CLASS 0 any 0
+	expect bad 'alloc EOPNOTSUPP*lacks the capabilities*' caps 0x28 alloc 3 $CLASS 0 any 0
 	expect bad 'alloc 0 *' caps $READ alloc 3 $CLASS 0 any 0
+	expect bad 'alloc EINVAL*a place in a file has no filter*' filter x alloc 3 $CLASS 0 any 0
 }
 
 @test "an unprivileged user counts no probe, unless a rule gives it, for files of its own or for all" {

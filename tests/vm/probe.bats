@@ -58,8 +58,44 @@ counts_are() {
 @test "an instruction that takes no probe is refused at once" {
 	run vm pmcstat -p $CALL+1 true
 	[[ $status -ne 0 && $output == *"only the beginning of a function"* || $output == *"instructions begin at multiples of 4"* ]]
-	run vm pmcstat -q -p $CALL+4 load calls=9
+	run vm pmcstat -q -p uprobe:/usr/bin/load:load_descend+4 load depth=9
+	echo "$output"
 	[[ $output == *"only the beginning of a function"* || $output == *" 9 "* ]]
+}
+
+@test "PERF-332: kprobes and kretprobes: a process, its children, a CPU" {
+	call=__x64_sys_sched_get_priority_max
+	[ "$VM_ARCH" = amd64 ] || call=__arm64_sys_sched_get_priority_max
+	run_counts -p kprobe:$call -p kretprobe:$call -d -p kprobe:$call,os load calls=300 late=2 forks=2
+	counts_are 900 900 1500
+	run_counts -p kprobe:$call -p kretprobe:$call -p syscalls:sys_enter_sched_get_priority_max load moves=100
+	counts_are 100 100 100
+	run vm_sh "pmcstat -q --csv -C -c 1 -s kprobe:$call -s kretprobe:$call taskset 2 load calls=100 2>&1 >/dev/null"
+	echo "$output"
+	status_is 0
+	[[ ${lines[-1]} == *,100,100 ]]
+	# A counter that a kprobe has had counts a tracepoint of its own next, and the other way round.
+	run_counts -p sched:sched_process_exit -p kprobe:$call load calls=5
+	counts_are 1 5
+	run_counts -p kprobe:$call -p sched:sched_process_exit load calls=5
+	counts_are 5 1
+}
+
+@test "kprobes that cannot be are refused, with the nearest name" {
+	run vm pmcstat -p kprobe:vfs_raed true
+	echo "$output"
+	[[ $status -ne 0 && $output == *'the kernel has no function "vfs_raed" (did you mean "vfs_read"?)'* ]]
+	run vm_sh "awk '\$2 ~ /[tT]/ { n[\$3]++ } END { for (f in n) if (n[f] > 1 && f !~ /[^a-z_]/) { print f; exit } }' /proc/kallsyms"
+	twice=$output
+	run vm pmcstat -p "kprobe:$twice" true
+	echo "$output"
+	[[ $status -ne 0 && $output == *"the kernel has "*" functions \"$twice\", and a probe cannot choose among them"* ]]
+	run vm pmcstat -p kprobe:kprobe_dispatcher true
+	echo "$output"
+	[[ $status -ne 0 && $output == *"the kernel refuses the probe: "* ]]
+	run vm pmcstat -p kprobe:vfs_read+0x100000 true
+	echo "$output"
+	[[ $status -ne 0 && $output == *"the kernel refuses the probe: "* ]]
 }
 
 @test "after a daemon that was killed, the next one counts exactly" {
