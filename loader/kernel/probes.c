@@ -293,56 +293,97 @@ uint64_t probe_missed(const struct engine *e, const struct probe *p, bool all)
 
 #define BREATH 4096			/* lines without a breath */
 
-/* The name of a line of /proc/kallsyms that is a function's, cut there; or NULL. */
-static char *line_function(char *line)
-{
-	char *type = strchr(line, ' '), *name = type && type[1] ? type + 3 : NULL;
+/* What is looked for in /proc/kallsyms, and found. */
+struct functions {
+	const char *name;
+	struct nearest *near;		/* offered all names, unless NULL */
+	unsigned int n;			/* functions of that name */
+	uint64_t start, end;		/* the last of them, and the next symbol behind `start` */
+};
 
-	if (!name || !strchr("tTwW", type[1]))
-		return NULL;
+/* A line is "ADDRESS TYPE NAME [MODULE]". */
+static void functions_take(struct functions *fs, char *line)
+{
+	char *type, *name;
+	uint64_t at = strtoull(line, &type, 16);
+
+	if (*type != ' ' || !type[1] || type[2] != ' ' || !strchr("tTwW", type[1]))
+		return;
+	name = type + 3;
 	name[strcspn(name, "\t\n")] = '\0';
-	return name;
+	if (fs->near)
+		nearest_offer(fs->near, name);
+	if (at > fs->start && at < fs->end)
+		fs->end = at;
+	if (strcmp(name, fs->name) != 0)
+		return;
+	fs->n++;
+	fs->start = at;
 }
 
-/* Offers all names to `near` if that is not NULL; returns how many are `function`, or -errno. */
-static int functions_read(const struct engine *e, const char *function, struct nearest *near)
+static int functions_read(const struct engine *e, struct functions *fs)
 {
 	FILE *f = fopen("/proc/kallsyms", "re");
-	char *line = NULL, *name;
+	char *line = NULL;
 	size_t room = 0;
-	int n = 0;
 
 	if (!f)
 		return -errno;
+	fs->n = 0;
+	fs->end = UINT64_MAX;
 	for (unsigned int i = 1; getline(&line, &room, f) > 0; i++) {
-		name = line_function(line);
-		if (name)
-			n += !strcmp(name, function);
-		if (name && near)
-			nearest_offer(near, name);
+		functions_take(fs, line);
 		if (i % BREATH == 0)
 			engine_breathe(e);
 	}
 	free(line);
 	fclose(f);
-	return n;
+	return 0;
 }
 
-int probe_check_function(const struct engine *e, const char *function, struct reason *why)
+static int functions_deny(const struct engine *e, struct functions *fs, struct reason *why)
 {
 	struct nearest near;
-	int n = functions_read(e, function, NULL);
 
-	if (n == 1)
-		return 0;
-	if (n < 0)
-		return deny(why, -EINVAL, "/proc/kallsyms: %s", strerror(-n));
-	if (n > 1)
-		return deny(why, -EINVAL, "the kernel has %d functions \"%s\", and a probe cannot "
-			    "choose among them; count a function that calls one of them", n,
-			    function);
-	nearest_begin(&near, function);
-	(void)functions_read(e, function, &near);
+	if (fs->n)
+		return deny(why, -EINVAL, "the kernel has %u functions \"%s\", and a probe cannot "
+			    "choose among them; count a function that calls one of them", fs->n,
+			    fs->name);
+	nearest_begin(&near, fs->name);
+	fs->near = &near;
+	(void)functions_read(e, fs);
+	fs->near = NULL;
 	return deny(why, -EINVAL, "the kernel has no function \"%s\"%s; it may be inlined, or its "
-		    "module is not loaded", function, nearest_hint(&near, ""));
+		    "module is not loaded", fs->name, nearest_hint(&near, ""));
+}
+
+/* Some kernels take any offset, and would count in another function. */
+static int functions_check(const struct engine *e, struct functions *fs, uint64_t offset,
+			   struct reason *why)
+{
+	int err = functions_read(e, fs);	/* `start` is known now, for `end` */
+
+	if (err)
+		return deny(why, -EINVAL, "/proc/kallsyms: %s", strerror(-err));
+	if (!fs->start || fs->end == UINT64_MAX)
+		return deny(why, -EINVAL, "%s+0x%llx: kernel.kptr_restrict hides the lengths of "
+			    "functions from pmcbpfd; count at the function's beginning", fs->name,
+			    (unsigned long long)offset);
+	if (offset < fs->end - fs->start)
+		return 0;
+	return deny(why, -EINVAL, "%s+0x%llx: the function has %llu bytes", fs->name,
+		    (unsigned long long)offset, (unsigned long long)(fs->end - fs->start));
+}
+
+int probe_check_function(const struct engine *e, const char *function, uint64_t offset,
+			 struct reason *why)
+{
+	struct functions fs = { .name = function };
+	int err = functions_read(e, &fs);
+
+	if (err)
+		return deny(why, -EINVAL, "/proc/kallsyms: %s", strerror(-err));
+	if (fs.n != 1)
+		return functions_deny(e, &fs, why);
+	return offset ? functions_check(e, &fs, offset, why) : 0;
 }

@@ -46,10 +46,12 @@ bool probes_here(void);
 bool probes_in_kernel(void);
 
 /*
- * 0 if the kernel has one function of this name; -EINVAL with the nearest name if it has none or
- * several.  Reads all of the kernel's names, and lets other operations run meanwhile.
+ * 0 if the kernel has one function of this name, with that offset; -EINVAL with the nearest name
+ * if it has none or several.  Reads all of the kernel's names, and lets other operations run
+ * meanwhile.
  */
-int probe_check_function(const struct engine *e, const char *function, struct reason *why);
+int probe_check_function(const struct engine *e, const char *function, uint64_t offset,
+			 struct reason *why);
 
 /*
  * Puts the probe in place: its hits count on counter `slot` from now on, until probe_close().

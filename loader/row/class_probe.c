@@ -32,16 +32,16 @@
 /* The names are those of the specifiers, and of the administrator's rules. */
 static const struct probe_kind {
 	const char *name;
+	unsigned int sites;		/* at most */
 	bool kernel;			/* its place is in the kernel, else in a file */
 	bool offset;			/* … which may be inside of a function */
-	unsigned int sites;
 	bool semaphore;
 } kinds[] = {
-	[WIRE_PROBE_UPROBE] = { "uprobe", .sites = 1 },
-	[WIRE_PROBE_URETPROBE] = { "uretprobe", .sites = 1 },
-	[WIRE_PROBE_USDT] = { "usdt", .sites = WIRE_PROBE_SITES, .semaphore = true },
-	[WIRE_PROBE_KPROBE] = { "kprobe", .kernel = true, .offset = true, .sites = 1 },
-	[WIRE_PROBE_KRETPROBE] = { "kretprobe", .kernel = true, .sites = 1 },
+	[WIRE_PROBE_UPROBE] = { .name = "uprobe", .sites = 1 },
+	[WIRE_PROBE_URETPROBE] = { .name = "uretprobe", .sites = 1 },
+	[WIRE_PROBE_USDT] = { .name = "usdt", .sites = WIRE_PROBE_SITES, .semaphore = true },
+	[WIRE_PROBE_KPROBE] = { .name = "kprobe", .sites = 1, .kernel = true, .offset = true },
+	[WIRE_PROBE_KRETPROBE] = { .name = "kretprobe", .sites = 1, .kernel = true },
 };
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
@@ -175,7 +175,7 @@ static int class_probe_plan_kernel(struct allocation *p, struct setting_question
 	p->probe.file = -1;
 	p->probe.function = a->filter;
 	p->spec.in_kernel = true;
-	return probe_check_function(p->machine->engine, a->filter, why);
+	return probe_check_function(p->machine->engine, a->filter, a->probe_site[0], why);
 }
 
 static int class_probe_plan(struct allocation *p, struct reason *why)

@@ -28,7 +28,6 @@ struct event {
 	const char *spec;
 	uint32_t type;
 	uint64_t config;
-	uint64_t config1, config2;
 };
 
 struct bench {

@@ -48,7 +48,6 @@ int perf_open(const struct event *ev, pid_t pid, bool inherit)
 {
 	struct perf_event_attr attr = {
 		.size = sizeof(attr), .type = ev->type, .config = ev->config, .inherit = inherit,
-		.config1 = ev->config1, .config2 = ev->config2,
 	};
 	int fd = syscall(SYS_perf_event_open, &attr, pid, -1, -1, PERF_FLAG_FD_CLOEXEC);
 

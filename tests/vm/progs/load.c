@@ -201,7 +201,7 @@ static void nap_once(void)
 }
 
 /* Places for probes: functions that stay functions. */
-#define PLACE __attribute__((noinline, noclone, used))
+#define PLACE __attribute__((noinline, used))
 
 PLACE static int load_call(int policy)
 {
