@@ -76,7 +76,7 @@ line() {
 	vm_until 60 '[ "$(pmccontrol -l | grep -c "ARMV8-.*FREE")" -eq 14 ]'
 	vm_spawn /tmp/out pmcstat -q -o /tmp/rows -w 100 -c 1 -s inst_retired >/dev/null
 	vm_until 60 'pmccontrol -l | grep -q "ARMV8-.*STANDALONE"'
-	run vm_sh "pmccontrol -c 0 -l | awk '\$2 ~ /^ARMV8-[45]\$/ { print \$1 }'"
+	run vm_sh "pmccontrol -l | awk '\$2 ~ /^ARMV8-[45]\$/ { print \$1 }'"
 	vm pmccontrol -c 0 -d "${lines[1]}" -d "${lines[0]}"
 	numbers=("${lines[@]}")
 	doctor
