@@ -34,7 +34,8 @@ struct elf_search {
 	bool imported;			/* … or another object's … */
 	bool data;			/* … or no function */
 	bool all;			/* there is a table of all symbols */
-	struct nearest *near;		/* not NULL: a search for names like it */
+	bool guessing;			/* a search for names like it … */
+	struct nearest near;		/* … of which this is the best */
 	char *names;			/* of the table that is being read … */
 	uint64_t names_size;		/* … without the NUL that follows */
 	Elf64_Sym syms[SYMS];
@@ -65,9 +66,9 @@ static void search_symbol(struct elf_search *s, const struct elf_file *f, const 
 	bool here = sym->st_shndx != SHN_UNDEF, code = type == STT_FUNC || type == STT_NOTYPE;
 	const char *name = sym_name(s, sym);
 
-	if (s->near) {
+	if (s->guessing) {
 		if (here && type == STT_FUNC)
-			nearest_offer(s->near, name);
+			nearest_offer(&s->near, name);
 		return;
 	}
 	if (s->by_address ? !here || sym->st_value != s->address : strcmp(name, s->symbol) != 0)
@@ -133,8 +134,6 @@ static int search_deny_many(const struct elf_search *s, const struct elf_file *f
 
 static int search_deny(struct elf_search *s, const struct elf_file *f, struct reason *why)
 {
-	struct nearest near;
-
 	if (s->by_address && !s->chosen)
 		return deny(why, -EINVAL, "%s has no function at %s; an address is the one that "
 			    "nm(1) prints", f->path, s->symbol);
@@ -148,11 +147,11 @@ static int search_deny(struct elf_search *s, const struct elf_file *f, struct re
 	if (s->imported)
 		return deny(why, -EINVAL, "%s has no function \"%s\", it uses the one of a shared "
 			    "object: name that file, see ldd(1)", f->path, s->symbol);
-	nearest_begin(&near, s->symbol);
-	s->near = &near;
+	nearest_begin(&s->near, s->symbol);
+	s->guessing = true;
 	search_file(s, f);
 	return deny(why, -EINVAL, "%s has no function \"%s\"%s%s", f->path, s->symbol,
-		    nearest_hint(&near, ""), s->all ? "" :
+		    nearest_hint(&s->near, ""), s->all ? "" :
 		    "; it is stripped, so that only the functions are known which it exports");
 }
 

@@ -296,7 +296,8 @@ uint64_t probe_missed(const struct engine *e, const struct probe *p, bool all)
 /* What is looked for in /proc/kallsyms, and found. */
 struct functions {
 	const char *name;
-	struct nearest *near;		/* offered all names, unless NULL */
+	bool guessing;			/* `near` is offered all names */
+	struct nearest near;
 	unsigned int n;			/* functions of that name */
 	uint64_t start, end;		/* the last of them, and the next symbol behind `start` */
 };
@@ -311,8 +312,8 @@ static void functions_take(struct functions *fs, char *line)
 		return;
 	name = type + 3;
 	name[strcspn(name, "\t\n")] = '\0';
-	if (fs->near)
-		nearest_offer(fs->near, name);
+	if (fs->guessing)
+		nearest_offer(&fs->near, name);
 	if (at > fs->start && at < fs->end)
 		fs->end = at;
 	if (strcmp(name, fs->name) != 0)
@@ -343,18 +344,15 @@ static int functions_read(const struct engine *e, struct functions *fs)
 
 static int functions_deny(const struct engine *e, struct functions *fs, struct reason *why)
 {
-	struct nearest near;
-
 	if (fs->n)
 		return deny(why, -EINVAL, "the kernel has %u functions \"%s\", and a probe cannot "
 			    "choose among them; count a function that calls one of them", fs->n,
 			    fs->name);
-	nearest_begin(&near, fs->name);
-	fs->near = &near;
+	nearest_begin(&fs->near, fs->name);
+	fs->guessing = true;
 	(void)functions_read(e, fs);
-	fs->near = NULL;
 	return deny(why, -EINVAL, "the kernel has no function \"%s\"%s; it may be inlined, or its "
-		    "module is not loaded", fs->name, nearest_hint(&near, ""));
+		    "module is not loaded", fs->name, nearest_hint(&fs->near, ""));
 }
 
 /* Some kernels take any offset, and would count in another function. */
