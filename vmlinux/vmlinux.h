@@ -205,6 +205,11 @@ struct files_struct {
 	struct fdtable *fdt;
 };
 
+/* What the kernel keeps about a thread that has met a probe in user code. */
+struct uprobe_task {
+	unsigned int depth;
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	int on_cpu;
@@ -229,6 +234,7 @@ struct task_struct {
 	const struct cred *cred;
 	unsigned long nvcsw, nivcsw;
 	unsigned long min_flt, maj_flt;
+	struct uprobe_task *utask;
 };
 
 struct seq_file;
@@ -272,6 +278,27 @@ struct trace_event_call {
 struct syscall_metadata {
 	int syscall_nr;
 	struct trace_event_call *enter_event, *exit_event;
+};
+
+/* The kernel's side of a kprobe's perf event: its hits on each CPU, and those it has missed. */
+struct kprobe {
+	unsigned long nmissed;
+};
+struct kretprobe {
+	struct kprobe kp;
+	int nmissed;
+};
+struct trace_probe {
+	struct list_head list;
+};
+struct trace_probe_event {
+	struct trace_event_call call;
+	struct list_head probes;
+};
+struct trace_kprobe {
+	struct kretprobe rp;
+	unsigned long *nhit;
+	struct trace_probe tp;
 };
 
 /* How often the kernel skipped a program, per CPU. */

@@ -308,6 +308,8 @@ enum abi_tracepoint_ctl {
 	ABI_TRACEPOINT_LEARN,		/* (perf event): abi_tracepoint */
 	ABI_TRACEPOINT_MISSES,		/* (program, at, `anchor`): abi_cpu.misses */
 	ABI_TRACEPOINT_NOW,		/* (0, at): abi_tracepoint.hits */
+	ABI_TRACEPOINT_KPROBE,		/* (perf event, at, `anchor`): abi_cpu.misses */
+	ABI_TRACEPOINT_MISSED,		/* (perf event of a kprobe): abi_tracepoint.hits */
 };
 
 /* The argument `at`. */

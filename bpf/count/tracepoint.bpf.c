@@ -16,7 +16,7 @@
  * number of the call, so that each call gets its own instance of slot.bpf.c there.
  */
 #include "file.bpf.h"
-#include "maps.bpf.h"
+#include "hit.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -39,15 +39,6 @@ struct {
 } anchor SEC(".maps");
 /* Passes a pointer on as a number: the verifier allows no arithmetic with the pointer itself. */
 static volatile u64 address;
-
-static __always_inline void hit(u32 slot)
-{
-	u32 cpu = bpf_get_smp_processor_id();
-	struct abi_cpu *c = bpf_map_lookup_elem(&cpus, &cpu);
-
-	if (c)
-		__sync_fetch_and_add(&c->hits[slot & (ABI_TRACEPOINTS - 1)], 1);
-}
 
 /* --- system calls ---------------------------------------------------------------------------- */
 
@@ -139,28 +130,79 @@ static __always_inline int tracepoint_learn(struct file *f)
 	return 0;
 }
 
-/* Finds the statistics of a program on a CPU. */
-static __always_inline int tracepoint_misses(struct file *f, u32 slot, u32 cpu, struct file *map)
+/* Finds per-CPU data of the kernel on a CPU, from which the hits of a counter are read as well. */
+static __always_inline int hits_are_at(u64 data, u32 slot, u32 cpu, struct file *map)
 {
-	struct bpf_prog *prog = f ? BPF_CORE_READ(f, private_data) : NULL;
 	struct bpf_array *array = map ? BPF_CORE_READ(map, private_data) : NULL;
 	struct abi_cpu *c = bpf_map_lookup_elem(&cpus, &cpu);
-	struct bpf_prog_stats *stats = NULL;
 	u32 key = 0;
 	void *here;
 	u64 base;
 
-	if (!prog || !array || !c)
+	if (!array || !c)
+		return -EINVAL;
+	base = (u64)BPF_CORE_READ(array, pptrs[0]);
+	here = bpf_map_lookup_percpu_elem(&anchor, &key, cpu);
+	if (!data || !base || !here)
+		return -EOPNOTSUPP;
+	address = (u64)here;
+	c->misses[slot] = address - base + data;
+	return 0;
+}
+
+/* The statistics of a program. */
+static __always_inline int tracepoint_misses(struct file *f, u32 slot, u32 cpu, struct file *map)
+{
+	struct bpf_prog *prog = f ? BPF_CORE_READ(f, private_data) : NULL;
+	struct bpf_prog_stats *stats = NULL;
+
+	if (!prog)
 		return -EINVAL;
 	if (!bpf_core_field_exists(prog->stats) || !bpf_core_field_exists(stats->misses))
 		return -EOPNOTSUPP;
 	stats = BPF_CORE_READ(prog, stats);
-	base = (u64)BPF_CORE_READ(array, pptrs[0]);
-	here = bpf_map_lookup_percpu_elem(&anchor, &key, cpu);
-	if (!stats || !base || !here)
+	if (!stats)
 		return -EOPNOTSUPP;
-	address = (u64)here;
-	c->misses[slot] = address - base + (u64)stats + bpf_core_field_offset(stats->misses);
+	return hits_are_at((u64)stats + bpf_core_field_offset(stats->misses), slot, cpu, map);
+}
+
+/* --- kprobes --------------------------------------------------------------------------------- */
+
+/* The kernel counts the hits of a kprobe on each CPU before it looks for programs or events. */
+static __always_inline struct trace_kprobe *kprobe_of(struct file *f)
+{
+	struct perf_event *event = f ? BPF_CORE_READ(f, private_data) : NULL;
+	struct trace_probe_event *all = NULL;
+	struct trace_probe *first = NULL;
+	struct trace_kprobe *tk = NULL;
+	u64 at;
+
+	if (!event || !bpf_core_type_exists(struct trace_kprobe))
+		return NULL;
+	at = (u64)BPF_CORE_READ(event, tp_event);
+	if (!at)
+		return NULL;
+	all = (void *)(at - bpf_core_field_offset(all->call));
+	at = (u64)BPF_CORE_READ(all, probes.next) - bpf_core_field_offset(first->list);
+	return (void *)(at - bpf_core_field_offset(tk->tp));
+}
+
+static __always_inline int kprobe_hits(struct file *f, u32 slot, u32 cpu, struct file *map)
+{
+	struct trace_kprobe *tk = kprobe_of(f);
+
+	return tk ? hits_are_at((u64)BPF_CORE_READ(tk, nhit), slot, cpu, map) : -EOPNOTSUPP;
+}
+
+static __always_inline int kprobe_missed(struct file *f)
+{
+	struct trace_kprobe *tk = kprobe_of(f);
+
+	if (!tk)
+		return -EOPNOTSUPP;
+	learned.hits = BPF_CORE_READ(tk, rp.kp.nmissed);
+	if (bpf_core_field_exists(tk->rp.nmissed))
+		learned.hits += (u32)BPF_CORE_READ(tk, rp.nmissed);
 	return 0;
 }
 
@@ -194,6 +236,10 @@ int tracepoint_ctl(unsigned long long *ctx)
 		return tracepoint_misses(file_of(a), slot, cpu, file_of(c));
 	case ABI_TRACEPOINT_NOW:
 		return tracepoint_now(slot, cpu);
+	case ABI_TRACEPOINT_KPROBE:
+		return kprobe_hits(file_of(a), slot, cpu, file_of(c));
+	case ABI_TRACEPOINT_MISSED:
+		return kprobe_missed(file_of(a));
 	}
 	return -EINVAL;
 }

@@ -17,7 +17,7 @@
 #define WIRE_SOCKET	 PMCBPF_RUNDIR "/pmcbpf/pmc.sock"
 
 #define WIRE_MAGIC	 0x57434d50u	/* "PMCW" */
-#define WIRE_VERSION	 2
+#define WIRE_VERSION	 3
 #define WIRE_SEQ_REFUSED 0		/* see HELLO */
 #define WIRE_MAX_REQUEST 1024u		/* bytes, header included */
 #define WIRE_MAX_REPLY	 65536u
@@ -199,6 +199,17 @@ struct wire_admin_req {		/* PMCADMIN: pmc is a row index */
 	uint32_t state;		/* enum pmc_state: DISABLED or FREE */
 };
 
+/* Places in user code and in the kernel where probes count. */
+enum wire_probe {
+	WIRE_PROBE_NONE = 0,
+	WIRE_PROBE_UPROBE = 1,
+	WIRE_PROBE_URETPROBE = 2,
+	WIRE_PROBE_USDT = 3,
+	WIRE_PROBE_KPROBE = 4,
+	WIRE_PROBE_KRETPROBE = 5,
+};
+#define WIRE_PROBE_SITES 24u
+
 #define WIRE_MSR_SELECT (1ull << 32)
 struct wire_allocate_req {
 	uint32_t caps;		/* USER and SYSTEM pick the ring; neither means both */
@@ -211,8 +222,13 @@ struct wire_allocate_req {
 	uint64_t config1;	/* MSR: WIRE_MSR_SELECT | a register to be written at START … */
 	uint64_t config2;	/* … and its value */
 	uint64_t count;		/* initial reload count of sampling modes */
-	char event_name[WIRE_NAME_MAX];	/* TRACEPOINT: SYSTEM:NAME */
-	char filter[WIRE_FILTER_MAX];	/* TRACEPOINT: which hits count, "": all */
+	char event_name[WIRE_NAME_MAX];	/* TRACEPOINT: SYSTEM:NAME; PROBE: for lists */
+	char filter[WIRE_FILTER_MAX];	/* TRACEPOINT: which hits count, "": all; kprobe: where */
+	/* PROBE: the request carries the file, open for reading; its offsets. */
+	uint32_t probe;		/* enum wire_probe */
+	uint32_t probe_sites;	/* elements of probe_site */
+	uint64_t probe_semaphore;	/* USDT: of the count of its users; 0: none */
+	uint64_t probe_site[WIRE_PROBE_SITES];
 };
 /*
  * The first allocation of an owner that a page can serve carries two descriptors: the owner's
@@ -482,7 +498,7 @@ _Static_assert(sizeof(struct wire_hdr) == 24, "wire");
 _Static_assert(sizeof(struct wire_classinfo) == 56, "wire");
 _Static_assert(sizeof(struct wire_cpuinfo) == 80 + 8 * 56, "wire");
 _Static_assert(sizeof(struct wire_pmcinfo) == 168, "wire");
-_Static_assert(sizeof(struct wire_allocate_req) == 632, "wire");
+_Static_assert(sizeof(struct wire_allocate_req) == 840, "wire");
 _Static_assert(sizeof(struct wire_gate) == 568, "wire");
 _Static_assert(sizeof(struct wire_tunable_req) == 328, "wire");
 _Static_assert(sizeof(struct wire_tunable) == 328, "wire");

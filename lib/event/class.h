@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Classes of events, on the library's side: SOFT, TSC, TRACEPOINT, MSR and the hardware classes
- * (one table serves them all).  All differences between classes are entries of these tables; a new
- * class has a file class_NAME.c and a line in class.c.
+ * Classes of events, on the library's side: SOFT, TSC, TRACEPOINT, PROBE, MSR and the hardware
+ * classes (one table serves them all).  All differences between classes are entries of these
+ * tables; a new class has a file class_NAME.c and a line in class.c.
  */
 #ifndef PMCBPF_EVENT_CLASS_H
 #define PMCBPF_EVENT_CLASS_H
@@ -33,6 +33,11 @@ struct event_class {
 		       const struct wire_classinfo *info, const struct evspec *spec,
 		       struct wire_allocate_req *req, struct reason *why);
 	/*
+	 * Opens the file that the event is in, and completes the request with its place there; *fd
+	 * is -1 if it is in no file.  NULL: no event of this class is.
+	 */
+	int (*open)(const char *spec, struct wire_allocate_req *req, int *fd, struct reason *why);
+	/*
 	 * Calls fn for each event until it returns not 0, which is returned.  info is NULL if the
 	 * machine has no such class.
 	 */
@@ -44,7 +49,7 @@ struct event_class {
 	uint64_t (*period)(const char *name);
 };
 
-extern const struct event_class class_soft, class_tsc, class_tracepoint, class_msr,
+extern const struct event_class class_soft, class_tsc, class_tracepoint, class_probe, class_msr,
 	class_hardware;
 
 const struct event_class *class_of(uint32_t class);

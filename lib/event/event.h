@@ -9,6 +9,7 @@
  *	alias.c		FreeBSD's machine-independent names: spellings on this machine
  *	evspec.c	the grammar: class prefix or PMU, event, terms, qualifiers
  *	resolve.c	tries the classes in order: class.c's table, a file class_NAME.c for each
+ *	probe_name.c	names of probes, elf_symbol.c, elf_usdt.c: their places in files
  *	pmu_event.c	hardware classes: names and qualifiers to configuration words
  *	pmu.c, pfm.c	the two sources of names: the kernel's sysfs, and libpfm4
  *	intern.c	gives a hardware event's name the number that struct pmc_info needs
@@ -25,12 +26,16 @@
 
 #include "alias.h"
 #include "class.h"
+#include "elf_file.h"
+#include "elf_symbol.h"
+#include "elf_usdt.h"
 #include "evspec.h"
 #include "intern.h"
 #include "machine.h"
 #include "pfm.h"
 #include "pmu.h"
 #include "pmu_event.h"
+#include "probe_name.h"
 #include "resolve.h"
 #include "suggest.h"
 

@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "evspec.h"
+#include "probe_name.h"
 
 #include <sys/pmc.h>
 
@@ -155,6 +156,15 @@ int evspec_parse(const char *text, const struct evspec_machine *m, struct evspec
 			    EVSPEC_MAX);
 	memcpy(spec->text, text, n + 1);
 
+	if (probe_name_is(spec->text)) {
+		size_t len = probe_name_length(spec->text);
+
+		rest = spec->text[len] ? spec->text + len + 1 : NULL;
+		spec->text[len] = '\0';
+		spec->event = spec->text;
+		spec->class = PMC_CLASS_PROBE;
+		return rest ? pairs_split(rest, spec->quals, &spec->nquals, why) : 0;
+	}
 	comma = strchr(spec->text, ',');
 	slash = strchr(spec->text, '/');
 	if (slash && (!comma || slash < comma)) {

@@ -6,7 +6,8 @@
  *	event     := alias | [ CLASS "-" ] NAME | PMU "/" [ term [ "," term ]... ] "/"
  *	qualifier := KEY [ "=" VALUE ]		term := KEY [ "=" VALUE ]
  *
- * "tracepoint:" is a class prefix, too, and "filter=" takes all that follows as its value.
+ * "tracepoint:" is a class prefix, too, and "filter=" takes all that follows as its value.  Names
+ * of probes (probe_name.h) have paths, whose slashes and commas separate nothing.
  *
  * Names and keys match without regard to case, and space, "_", "-" and "." are one character.
  */

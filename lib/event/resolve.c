@@ -126,7 +126,7 @@ int resolve_event(const struct machine *m, const char *root, const char *spec,
 	unsigned int i, n;
 	int err = -ENOENT;
 
-	if (suggest_probe(spec, why))
+	if (suggest_probe(m, spec, why))
 		return -EINVAL;
 	machine_evspec(m, &grammar);
 	n = alias_spell(spec, &grammar, spelling);

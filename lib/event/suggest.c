@@ -7,6 +7,7 @@
 
 #include "alias.h"
 #include "class.h"
+#include "probe_name.h"
 #include "suggest.h"
 
 static int suggest_offer(void *arg, const struct event *event)
@@ -64,15 +65,20 @@ static bool name_is_probe(const char *name, size_t len)
 	return false;
 }
 
-int suggest_probe(const char *spec, struct reason *why)
+int suggest_probe(const struct machine *m, const char *spec, struct reason *why)
 {
 	size_t len = strcspn(spec, ":");
 
 	if (!spec[len] || !name_is_probe(spec, len))
 		return 0;
+	if (probe_name_is(spec))
+		return machine_class(m, PMC_CLASS_PROBE) ? 0 :
+		       deny(why, -ENOENT, "\"%s\": this kernel has no probes; it takes "
+			    "CONFIG_UPROBE_EVENTS for user code and CONFIG_KPROBE_EVENTS for "
+			    "itself", spec);
 	return deny(why, -ENOENT, "\"%s\" is a probe's name: probes are not PMCs here, except for "
-		    "tracepoints; perf(1) and bpftrace(8) count them, \"pmccontrol -L\" lists the "
-		    "events that exist", spec);
+		    "tracepoints, uprobe:, uretprobe:, usdt:, kprobe: and kretprobe:; perf(1) and "
+		    "bpftrace(8) count others", spec);
 }
 
 int suggest_foreign(const char *name, struct reason *why)

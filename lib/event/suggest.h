@@ -15,7 +15,7 @@ const char *suggest_event(const struct machine *m, const char *root, const char 
  * look like an event, and a name unknown to all classes that is a tracepoint or has perf's
  * modifiers.  -ENOENT, or 0 if it is none of these.
  */
-int suggest_probe(const char *spec, struct reason *why);
+int suggest_probe(const struct machine *m, const char *spec, struct reason *why);
 int suggest_foreign(const char *name, struct reason *why);
 
 #endif

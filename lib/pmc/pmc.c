@@ -74,10 +74,16 @@ static int allocate_request(const char *spec, enum pmc_mode mode, uint32_t flags
 	err = resolve_event(&pmc_lib.machine, PMU_ROOT, spec, &req, why);
 	if (err)
 		return err;
+	if (class_of(req.class)->open)
+		err = class_of(req.class)->open(spec, &req, &x.send_fd, why);
+	if (err)
+		return err;
 	/* System scope sees descendants anyway; FreeBSD's pmcstat passes both. */
 	if (PMC_IS_SYSTEM_MODE(mode))
 		req.flags &= ~(uint32_t)PMC_F_DESCENDANTS;
 	err = client_exchange(&pmc_lib, &x, why);
+	if (x.send_fd >= 0)
+		close(x.send_fd);
 	if (err)
 		return err;
 	pages_take(&rep, &x);

@@ -2,11 +2,17 @@
 /* See file.h; one read(2) returns such a file. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "file.h"
+
+#define BCACHEFS_MAGIC 0xca451a4el
+#define JFS_MAGIC      0x3153464al
+#define NTFS3_MAGIC    0x7366746el
+#define ZFS_MAGIC      0x2fc12fc1l
 
 int file_read(int dir, const char *name, char *text, size_t size)
 {
@@ -59,4 +65,19 @@ bool file_is_image(const char *mapping)
 {
 	return (mapping[0] == '/' && mapping[1] != '/') || !strcmp(mapping, "[vdso]") ||
 	       !strcmp(mapping, FILE_LONG_PATH);
+}
+
+bool file_system_is_local(long type)
+{
+	static const long local[] = {
+		EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC, F2FS_SUPER_MAGIC,
+		TMPFS_MAGIC, RAMFS_MAGIC, BCACHEFS_MAGIC, ZFS_MAGIC, JFS_MAGIC,
+		REISERFS_SUPER_MAGIC, NILFS_SUPER_MAGIC, MSDOS_SUPER_MAGIC, EXFAT_SUPER_MAGIC,
+		NTFS3_MAGIC,
+	};
+
+	for (unsigned int i = 0; i < sizeof(local) / sizeof(local[0]); i++)
+		if (type == local[i])
+			return true;
+	return false;
 }

@@ -21,6 +21,13 @@ bool file_executable(pid_t tgid, char *path, size_t size);
 bool file_is_pidfd(int fd);
 
 /*
+ * True if the kernel alone serves this type of file system, from memory or a block device.  With
+ * FUSE, 9p, NFS and the like a program or another machine may keep a reader or writer for ever;
+ * overlay may lie on any of them.
+ */
+bool file_system_is_local(long type);
+
+/*
  * True if a mapping of this name is of a file or the vdso.  Others are memory: "//anon", "[heap]",
  * "[stack]".
  */

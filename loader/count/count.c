@@ -120,6 +120,7 @@ int count_new(struct engine *e, struct count_owner *o, const struct count_spec *
 		return err;
 	}
 	c->spec.tracepoint = NULL;
+	c->spec.probe = NULL;
 	if (c->pos != ~0u) {
 		o->pos_used |= 1ull << c->pos;
 		c->zero = slices_sum(c);

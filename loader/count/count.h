@@ -42,6 +42,7 @@ enum count_from {
 	COUNT_FROM_FIGURES,		/* process scope: the kernel's figures per task */
 	COUNT_FROM_HOOK,		/* a counter that a program on a tracepoint keeps */
 	COUNT_FROM_TRACEPOINT,		/* the hits of `tracepoint`, or `event` with a filter */
+	COUNT_FROM_PROBE,		/* the hits of `probe` */
 };
 
 struct count_spec {
@@ -60,6 +61,8 @@ struct count_spec {
 	uint32_t quantity;		/* … FIGURES: enum wire_quantity */
 	uint32_t hook;			/* … HOOK: enum abi_hook */
 	const char *tracepoint;		/* … TRACEPOINT: SYSTEM:NAME, for count_new() only */
+	const struct probe_spec *probe;	/* … PROBE: likewise */
+	bool in_kernel;			/* … its place is in the kernel */
 	uint32_t rate;			/* ns are scaled to so many ticks a second; 0: no clock */
 	unsigned int shift;		/* the register's unit is 2^shift of the owner's */
 	bool sampling;

@@ -59,6 +59,8 @@ struct count {
 	int source;			/* slices.c, cpu_tracepoint.c */
 	char *filter;			/* memory of spec.event.filter */
 	bool pays_tracepoint;		/* charged to POOL_TRACEPOINTS for its user's PMCs */
+	uint64_t missed;		/* hold_tracepoint.c: hits missed before START */
+	bool missed_some;		/* … some were missed between START and STOP */
 	int fd;				/* cpu_event.c, -1: CPU offline; register.c, -1: stopped */
 	bool selected;			/* register.c: the control register is written … */
 	uint64_t select_old;		/* … and held this before */

@@ -19,7 +19,7 @@ static int hold_own_system(struct count *c, struct reason *why)
 		c->backend = &backend_cpu_hook;
 		return 0;
 	}
-	if (c->spec.from == COUNT_FROM_TRACEPOINT) {
+	if (c->spec.from == COUNT_FROM_TRACEPOINT || c->spec.from == COUNT_FROM_PROBE) {
 		err = hold_tracepoint(c, why);
 		if (err != -ENOSYS)
 			return err;
@@ -53,7 +53,7 @@ static int hold_own_process(struct count *c, struct reason *why)
 		c->source = ABI_SOURCE_HOOK + (int)c->spec.hook;
 		return 0;
 	}
-	if (c->spec.from == COUNT_FROM_TRACEPOINT) {
+	if (c->spec.from == COUNT_FROM_TRACEPOINT || c->spec.from == COUNT_FROM_PROBE) {
 		err = hold_tracepoint(c, why);
 		if (err != -ENOSYS)
 			return err;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Hits of tracepoints that BPF programs count.  All PMCs of a tracepoint share one counter; each
+ * Hits of tracepoints and probes that BPF programs count.  All PMCs of one share its counter; each
  * user pays once for it, whatever the number of his PMCs.  System-scope PMCs read the counter of
  * their CPU, which goes on where it was after the CPU has been offline.
  */
@@ -74,8 +74,8 @@ static int tracepoint_deny_room(const struct count *c, struct reason *why)
 	struct holders h = { .n = 0 };
 
 	(void)hotplug_any(c->e->hotplug, tracepoint_hold_listed, &h);
-	return deny(why, -EINVAL, "%d tracepoints are counted at once, and no more can be: %u PMCs "
-		    "of class TRACEPOINT have them, one is process %d's; release some",
+	return deny(why, -EINVAL, "%d tracepoints and probes are counted at once, and no more can "
+		    "be: %u PMCs have them, one is process %d's; release some",
 		    ABI_TRACEPOINTS, h.n, (int)h.pid);
 }
 
@@ -85,7 +85,9 @@ int hold_tracepoint(struct count *c, struct reason *why)
 
 	if (c->spec.event.filter)
 		return -ENOSYS;
-	c->source = tracepoints_take(c->e->tracepoints, c->spec.tracepoint, &c->spec.event, why);
+	c->source = c->spec.probe ?
+		tracepoints_take_probe(c->e->tracepoints, c->spec.probe, why) :
+		tracepoints_take(c->e->tracepoints, c->spec.tracepoint, &c->spec.event, why);
 	if (c->source < 0) {
 		err = c->source;
 		c->source = -1;
@@ -107,6 +109,37 @@ void hold_tracepoint_end(struct count *c)
 	tracepoints_give(c->e->tracepoints, c->source);
 }
 
+/* --- hits that the kernel did not report ------------------------------------------------------ */
+
+static uint64_t tracepoint_missed(const struct count *c)
+{
+	return c->source < ABI_SOURCE_TRACEPOINT ? 0 :
+	       tracepoints_missed(c->e->tracepoints, c->source, c->spec.system);
+}
+
+void hold_tracepoint_start(struct count *c)
+{
+	c->missed = tracepoint_missed(c);
+}
+
+void hold_tracepoint_stop(struct count *c)
+{
+	c->missed_some |= tracepoint_missed(c) != c->missed;
+}
+
+int hold_tracepoint_check(const struct count *c, struct reason *why)
+{
+	if (!c->missed_some && (!c->running || tracepoint_missed(c) == c->missed))
+		return 0;
+	if (c->spec.in_kernel)
+		return deny(why, -EBUSY, "row %u (%s): the kernel has missed hits, inside of "
+			    "another probe or because too many calls had to be followed; probe "
+			    "another function, or release the PMC", c->spec.row, c->spec.row_name);
+	return deny(why, -EBUSY, "row %u (%s): a thread was inside more than 64 calls with probes "
+		    "of their returns, and the kernel reports no return of deeper ones; count the "
+		    "calls with uprobe:, or release the PMC", c->spec.row, c->spec.row_name);
+}
+
 /* --- system scope ----------------------------------------------------------------------------- */
 
 static int cpu_tracepoint_now(const struct count *c, uint64_t *value, struct reason *why)
@@ -121,6 +154,7 @@ static int cpu_tracepoint_start(struct count *c, struct reason *why)
 {
 	int err = cpu_tracepoint_now(c, &c->start, why);
 
+	hold_tracepoint_start(c);
 	return err ?: count_state_away(c, why);
 }
 
@@ -130,6 +164,7 @@ static int cpu_tracepoint_stop(struct count *c, struct reason *why)
 	int err = cpu_tracepoint_now(c, &now, why);
 
 	c->lost |= err != 0;
+	hold_tracepoint_stop(c);
 	if (!err)
 		c->raw += now - c->start;
 	return err ?: count_state_away(c, why);
@@ -138,7 +173,7 @@ static int cpu_tracepoint_stop(struct count *c, struct reason *why)
 static int cpu_tracepoint_read(struct count *c, uint64_t *raw, struct reason *why)
 {
 	uint64_t now = c->start;
-	int err = c->lost ? count_state_lost(c, -EBUSY, why) : 0;
+	int err = c->lost ? count_state_lost(c, -EBUSY, why) : hold_tracepoint_check(c, why);
 
 	if (!err && c->running)
 		err = cpu_tracepoint_now(c, &now, why);

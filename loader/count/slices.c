@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "cpu_hook.h"
+#include "hold_tracepoint.h"
 #include "page.h"
 #include "register.h"
 #include "slices.h"
@@ -102,6 +103,7 @@ static int slices_start(struct count *c, struct reason *why)
 	struct targets *ts = c->e->targets;
 
 	hotplug_narrow(c->e->hotplug, register_narrow(c));
+	hold_tracepoint_start(c);
 	for (unsigned int i = 0;; i++) {
 		uint64_t hidden = switches_hidden(c->e), before = slices_sum(c);
 		int err;
@@ -134,6 +136,7 @@ static int slices_stop(struct count *c, struct reason *why)
 		slices_lose(c);
 	target_due(ts, c, false);
 	c->lost |= sources_lost(c->e->sources, c->source);
+	hold_tracepoint_stop(c);
 	return 0;
 }
 
@@ -146,7 +149,7 @@ static int slices_read(struct count *c, uint64_t *raw, struct reason *why)
 		return count_state_lost(c, -EBUSY, why);
 	if (slices_missed(c))
 		return slices_deny(c, why);
-	return err ? flush_deny(err, why) : 0;
+	return err ? flush_deny(err, why) : hold_tracepoint_check(c, why);
 }
 
 static int slices_hold(struct count *c, struct reason *why)
@@ -184,8 +187,11 @@ static bool slices_fold(struct count *c)
 
 static enum wire_how slices_how(const struct count *c)
 {
-	/* An open slice may have an unseen beginning: the owner's own slice, or any. */
-	if (switches_hidden(c->e) ||
+	/*
+	 * An open slice may have an unseen beginning: the owner's own slice, or any.  Only the
+	 * daemon knows whether the kernel has missed hits of a kprobe.
+	 */
+	if (switches_hidden(c->e) || c->spec.in_kernel ||
 	    target_row(c->e->targets, c->owner->tgid, c->spec.row) == c)
 		return WIRE_HOW_ASK;
 	/* The client adds up raw counts; a clock's counts are scaled. */

@@ -12,6 +12,7 @@
 #include "loader/base/base.h"
 #include "owner_maps.h"
 #include "perf.h"
+#include "probes.h"
 #include "programs.h"
 #include "proof.h"
 #include "shares.h"

@@ -220,6 +220,16 @@ int perf_open_task(const struct perf_event_spec *spec, int tid, int cpu)
 	return event_open(&attr, tid, cpu, -1);
 }
 
+int perf_open_idle(const struct perf_event_spec *spec)
+{
+	int fd = -ENXIO;
+
+	for (unsigned int cpu = 0; fd == -ENXIO && cpu < perf_ncpu(); cpu++)
+		if (perf_cpu_online(cpu))
+			fd = perf_open_task(spec, -1, (int)cpu);
+	return fd;
+}
+
 /*
  * The times of two events can be compared only if the kernel keeps them together, as it does for
  * events of one PMU.  A group of software events moves to a hardware PMU when one of its events

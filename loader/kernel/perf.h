@@ -73,6 +73,9 @@ bool perf_fits(const struct perf_event_spec *specs, unsigned int n);
 /* Opens a pinned, disabled event of one thread; cpu -1: on every CPU.  A descriptor or -errno. */
 int perf_open_task(const struct perf_event_spec *spec, int tid, int cpu);
 
+/* A disabled event of all tasks on any one CPU.  A descriptor or -errno. */
+int perf_open_idle(const struct perf_event_spec *spec);
+
 /*
  * Opens a timed event that counts nothing: its time is the time for which a thread, and threads
  * that inherit it, should have been counted, on any CPU.  Returns a disabled descriptor or -errno.

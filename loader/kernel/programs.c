@@ -125,6 +125,8 @@ int programs_choose(struct pmcbpf *skel, bool reads_msr, struct reason *why)
 				  btf_has(btf, "btf_trace_sys_enter", BTF_KIND_TYPEDEF));
 	bpf_program__set_autoload(skel->progs.on_call_exit, !kernel_may_preempt_calls(btf) &&
 				  btf_has(btf, "btf_trace_sys_exit", BTF_KIND_TYPEDEF));
+	bpf_program__set_autoload(skel->progs.on_probe, probes_here());
+	bpf_program__set_autoload(skel->progs.on_probe_enter, probes_here());
 	skel->rodata->labels = kernel_has_labels();
 	btf__free(btf);
 	skel->rodata->nested = nested > 0;

@@ -11,6 +11,7 @@
 #include "lib/base/wire.h"
 #include "engine.h"
 #include "pmcbpf.skel.h"
+#include "probes.h"
 #include "slot.skel.h"
 #include "tracefs.h"
 #include "tracepoints.h"
@@ -23,6 +24,7 @@ enum slot_way {
 	SLOT_CALL,		/* … on a system call's event, which stays while it is attached */
 	SLOT_ENTER, SLOT_EXIT,	/* the program of all system calls */
 	SLOT_SWITCH,		/* the program of context switches */
+	SLOT_PROBE,		/* the programs of probes in user code */
 };
 
 /*
@@ -39,6 +41,8 @@ struct slot {
 	struct slot_bpf *skel;		/* SLOT_OWN, SLOT_CALL; NULL: not loaded */
 	struct bpf_link *link;
 	int call_link;			/* SLOT_CALL, while attached: a descriptor */
+	struct probe *probe;		/* SLOT_PROBE, while it is attached … */
+	struct probe_id id_probe;	/* … and its identity */
 	int64_t since;			/* users == 0: from this time on, ms */
 };
 
@@ -63,6 +67,7 @@ void tracepoints_free(struct tracepoints *t)
 	if (!t)
 		return;
 	for (unsigned int i = 0; i < ABI_TRACEPOINTS; i++) {
+		probe_close(t->e, t->slot[i].probe, NULL);
 		bpf_link__destroy(t->slot[i].link);
 		if (t->slot[i].attached && t->slot[i].way == SLOT_CALL)
 			close(t->slot[i].call_link);
@@ -77,12 +82,11 @@ void tracepoints_helpers_from(struct tracepoints *t, struct helpers *helpers)
 	t->helpers = helpers;
 }
 
-static int tracepoints_ctl(const struct tracepoints *t, uint64_t op, uint64_t a, uint64_t b,
-			   uint64_t c)
+int tracepoints_ctl(const struct engine *e, uint64_t op, uint64_t a, uint64_t b, uint64_t c)
 {
 	uint64_t args[4] = { op, a, b, c };
 	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = args, .ctx_size_in = sizeof(args));
-	int err = bpf_prog_test_run_opts(bpf_program__fd(t->e->skel->progs.tracepoint_ctl), &opts);
+	int err = bpf_prog_test_run_opts(bpf_program__fd(e->skel->progs.tracepoint_ctl), &opts);
 
 	return err ?: (int)opts.retval;
 }
@@ -102,17 +106,6 @@ const char *tracepoints_listed(const struct tracepoints *t, unsigned int i)
 
 /* --- perf's view of the tracepoint ------------------------------------------------------------ */
 
-/* A disabled event of the tracepoint, on any CPU. */
-static int event_open_idle(const struct perf_event_spec *spec)
-{
-	int fd = -ENXIO;
-
-	for (unsigned int cpu = 0; fd == -ENXIO && cpu < perf_ncpu(); cpu++)
-		if (perf_cpu_online(cpu))
-			fd = perf_open_task(spec, -1, (int)cpu);
-	return fd;
-}
-
 /* The kernel waits for a grace period when it drops a tracepoint's last event. */
 void tracepoints_close_event(const struct tracepoints *t, int fd)
 {
@@ -129,7 +122,7 @@ int tracepoints_check(struct tracepoints *t, const char *name, const struct perf
 	int fd, err;
 
 	bare.filter = NULL;
-	fd = event_open_idle(&bare);
+	fd = perf_open_idle(&bare);
 	if (fd < 0)
 		return deny(why, fd == -ENOENT || fd == -ENODEV ? -EOPNOTSUPP : fd,
 			    "perf cannot count %s here: %s", name, perf_error(fd));
@@ -155,11 +148,11 @@ static int slot_learn(struct tracepoints *t, struct slot *s, const struct perf_e
 		      struct reason *why)
 {
 	const struct abi_tracepoint *learned = &t->e->skel->bss->learned;
-	int fd = event_open_idle(spec), err;
+	int fd = perf_open_idle(spec), err;
 
 	if (fd < 0)
 		return deny(why, fd, "perf cannot count %s here: %s", s->name, perf_error(fd));
-	err = tracepoints_ctl(t, ABI_TRACEPOINT_LEARN, (uint32_t)fd, 0, 0);
+	err = tracepoints_ctl(t->e, ABI_TRACEPOINT_LEARN, (uint32_t)fd, 0, 0);
 	tracepoints_close_event(t, fd);
 	if (err)
 		return -ENOSYS;
@@ -202,7 +195,7 @@ static int slot_find_misses(struct tracepoints *t, struct slot *s)
 	int err = 0;
 
 	for (unsigned int cpu = 0; cpu < t->e->ncpu && !err; cpu++)
-		err = tracepoints_ctl(t, ABI_TRACEPOINT_MISSES, program,
+		err = tracepoints_ctl(t->e, ABI_TRACEPOINT_MISSES, program,
 				      ABI_TRACEPOINT_AT(slot_number(t, s), cpu), anchor);
 	return err;
 }
@@ -220,8 +213,9 @@ static int slot_load(struct tracepoints *t, struct slot *s)
 {
 	int err;
 
+	/* A kprobe may have had the counter meanwhile. */
 	if (s->skel && bpf_program__fd(slot_program(s)) >= 0)
-		return 0;
+		return t->e->cpus[0].misses[slot_number(t, s)] ? 0 : slot_find_misses(t, s);
 	slot_unload(t, s);
 	s->skel = slot_bpf__open();
 	if (!s->skel)
@@ -258,7 +252,7 @@ static int slot_attach_call(struct tracepoints *t, struct slot *s,
 
 	if (err)
 		return err;
-	fd = event_open_idle(spec);
+	fd = perf_open_idle(spec);
 	if (fd < 0)
 		return fd;
 	s->call_link = bpf_link_create(bpf_program__fd(slot_program(s)), fd, BPF_PERF_EVENT, NULL);
@@ -308,6 +302,11 @@ static void slot_detach(struct tracepoints *t, struct slot *s)
 	if (!s->attached)
 		return;
 	s->attached = false;
+	if (s->way == SLOT_PROBE) {
+		probe_close(t->e, s->probe, t->helpers);
+		s->probe = NULL;
+		return;
+	}
 	if (s->way == SLOT_OWN) {
 		bpf_link__destroy(s->link);
 		s->link = NULL;
@@ -401,6 +400,57 @@ int tracepoints_take(struct tracepoints *t, const char *name, const struct perf_
 	return ABI_SOURCE_TRACEPOINT + (int)slot_number(t, s);
 }
 
+static struct slot *slot_find_probe(struct tracepoints *t, const struct probe_id *id)
+{
+	for (unsigned int i = 0; i < ABI_TRACEPOINTS; i++)
+		if (t->slot[i].probe && !memcmp(&t->slot[i].id_probe, id, sizeof(*id)))
+			return &t->slot[i];
+	return NULL;
+}
+
+static int slot_begin_probe(struct tracepoints *t, struct slot *s, const struct probe_spec *spec,
+			    const struct probe_id *id, struct reason *why)
+{
+	int err;
+
+	slot_detach(t, s);
+	snprintf(s->name, sizeof(s->name), "probe");	/* no tracepoint's name */
+	s->way = SLOT_PROBE;
+	s->id_probe = *id;
+	err = probe_open(t->e, spec, slot_number(t, s), &s->probe, why);
+	s->attached = !err;
+	return err;
+}
+
+int tracepoints_take_probe(struct tracepoints *t, const struct probe_spec *spec,
+			   struct reason *why)
+{
+	struct probe_id id;
+	struct slot *s;
+	int err = probe_identify(spec, &id);
+
+	if (err)
+		return deny(why, err, "%s: %s", spec->name, strerror(-err));
+	s = slot_find_probe(t, &id);
+	if (!s) {
+		s = slot_choose(t);
+		err = s ? slot_begin_probe(t, s, spec, &id, why) :
+		      deny(why, -ENOSPC, "no counter of hits is free");
+	}
+	DEBUG(t->e->debug, MD, CONFIG, "probe %s: %s", spec->name, strerror(-err));
+	if (err)
+		return err;
+	s->users++;
+	return ABI_SOURCE_TRACEPOINT + (int)slot_number(t, s);
+}
+
+uint64_t tracepoints_missed(const struct tracepoints *t, int source, bool all)
+{
+	const struct slot *s = &t->slot[source - ABI_SOURCE_TRACEPOINT];
+
+	return s->probe ? probe_missed(t->e, s->probe, all) : 0;
+}
+
 void tracepoints_give(struct tracepoints *t, int source)
 {
 	struct slot *s = &t->slot[source - ABI_SOURCE_TRACEPOINT];
@@ -408,7 +458,7 @@ void tracepoints_give(struct tracepoints *t, int source)
 	if (--s->users)
 		return;
 	s->since = (int64_t)clock_ns() / 1000000;
-	/* These programs linger by themselves. */
+	/* These programs linger by themselves; a probe must not slow others down any longer. */
 	if (s->way != SLOT_OWN && s->way != SLOT_CALL)
 		slot_detach(t, s);
 }
@@ -416,7 +466,7 @@ void tracepoints_give(struct tracepoints *t, int source)
 int tracepoints_now(const struct tracepoints *t, int source, unsigned int cpu, uint64_t *value)
 {
 	unsigned int slot = (unsigned int)(source - ABI_SOURCE_TRACEPOINT);
-	int err = tracepoints_ctl(t, ABI_TRACEPOINT_NOW, 0, ABI_TRACEPOINT_AT(slot, cpu), 0);
+	int err = tracepoints_ctl(t->e, ABI_TRACEPOINT_NOW, 0, ABI_TRACEPOINT_AT(slot, cpu), 0);
 
 	*value = t->e->skel->bss->learned.hits;
 	return err;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Counters of tracepoints' hits, which BPF programs keep for each CPU: sources that slices are cut
- * from, like perf's events, at a part of the cost.  A tracepoint that several PMCs count has one
- * counter; tracepoint.bpf.c has the programs.
+ * Counters of hits, of tracepoints and of probes (probes.h), which BPF programs keep for each CPU:
+ * sources that slices are cut from, like perf's events, at a part of the cost.  A tracepoint or
+ * probe that several PMCs count has one counter.  The programs are tracepoint.bpf.c and
+ * probe.bpf.c.
  */
 #ifndef PMCBPF_TRACEPOINTS_H
 #define PMCBPF_TRACEPOINTS_H
@@ -11,6 +12,7 @@
 
 #include "loader/base/base.h"
 #include "perf.h"
+#include "probes.h"
 
 struct engine;
 struct helpers;
@@ -28,6 +30,11 @@ void tracepoints_helpers_from(struct tracepoints *t, struct helpers *helpers);
  */
 int tracepoints_take(struct tracepoints *t, const char *name, const struct perf_event_spec *spec,
 		     struct reason *why);
+/* The same for a probe in user code.  -EOPNOTSUPP: the kernel refuses it. */
+int tracepoints_take_probe(struct tracepoints *t, const struct probe_spec *spec,
+			   struct reason *why);
+/* probe_missed(); 0 for tracepoints. */
+uint64_t tracepoints_missed(const struct tracepoints *t, int source, bool all);
 void tracepoints_give(struct tracepoints *t, int source);
 /* The counter's value on one CPU. */
 int tracepoints_now(const struct tracepoints *t, int source, unsigned int cpu, uint64_t *value);
@@ -48,5 +55,8 @@ const char *tracepoints_listed(const struct tracepoints *t, unsigned int i);
 
 /* Detaches programs that were not needed for a moment; see programs_settle(). */
 int tracepoints_settle(struct tracepoints *t);
+
+/* Runs tracepoint_ctl, see enum abi_tracepoint_ctl; its result is in `learned`.  0 or -errno. */
+int tracepoints_ctl(const struct engine *e, uint64_t op, uint64_t a, uint64_t b, uint64_t c);
 
 #endif

@@ -13,31 +13,7 @@
 
 #include "logdest.h"
 
-#define BCACHEFS_MAGIC 0xca451a4el
-#define JFS_MAGIC      0x3153464al
-#define NTFS3_MAGIC    0x7366746el
-#define ZFS_MAGIC      0x2fc12fc1l
 #define CONFIGFS_MAGIC 0x62656570l
-
-/*
- * A write ends by itself on these: the kernel alone does it, in memory or on a block device.  On
- * FUSE, 9p, NFS and the like a program or another machine may keep the writer for ever; overlay
- * may lie on any of them.
- */
-static bool fs_is_local(long type)
-{
-	static const long local[] = {
-		EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC, F2FS_SUPER_MAGIC,
-		TMPFS_MAGIC, RAMFS_MAGIC, BCACHEFS_MAGIC, ZFS_MAGIC, JFS_MAGIC,
-		REISERFS_SUPER_MAGIC, NILFS_SUPER_MAGIC, MSDOS_SUPER_MAGIC, EXFAT_SUPER_MAGIC,
-		NTFS3_MAGIC,
-	};
-
-	for (unsigned int i = 0; i < sizeof(local) / sizeof(local[0]); i++)
-		if (type == local[i])
-			return true;
-	return false;
-}
 
 /* The kernel's own files, where a write is a command. */
 static bool fs_is_pseudo(long type)
@@ -68,7 +44,7 @@ static int dest_check_file(int fd, struct logdest *dest, struct reason *why)
 		return deny(why, -EBADF, "the log's descriptor is of no use: %m");
 	if (fs_is_pseudo(fs.f_type))
 		return dest_refuse(why);
-	if (!fs_is_local(fs.f_type))
+	if (!file_system_is_local(fs.f_type))
 		return deny(why, -EXDEV, "the log is on a file system of type 0x%lx, where a write "
 			    "may wait for a program or another machine (overlay, FUSE, NFS …); "
 			    "choose a local one, or write the file yourself: "

@@ -87,6 +87,11 @@ static int check_class(struct request *rq, struct allocation *p)
 	if (*a->filter && !p->class->ops->filters)
 		return deny(why, -EINVAL, "filter: class %s has events without fields; filters are "
 			    "for tracepoints", p->class->prefix);
+	if (rq->m->nfds && !p->class->ops->files)
+		return deny(why, -EINVAL, "class %s has no events in files; the file that came "
+			    "along is for probes", p->class->prefix);
+	if (request_fd_refused(rq))
+		return rq->m->passed[0];
 	if (PMC_IS_SAMPLING_MODE(a->mode))
 		caps |= PMC_CAP_INTERRUPT;
 	if (a->flags & PMC_F_THREAD && !p->class->ops->threads)
@@ -339,7 +344,7 @@ int op_pmcallocate(struct request *rq)
 	struct cred cred;
 	struct allocation p = {
 		.machine = &machine, .a = rq->arg, .cred = &cred, .by = &by,
-		.selects = select_holder, .arg = rq,
+		.selects = select_holder, .arg = rq, .file = rq->fd,
 	};
 	struct pmc *pmc = NULL;
 	int err;

@@ -48,7 +48,7 @@ static bool event_item_split(char *item, char **class, char **event)
  */
 static bool event_is_claimed(const char *class, const char *event)
 {
-	static const char *const named[] = { "SOFT", "TSC", "TRACEPOINT", "MSR" };
+	static const char *const named[] = { "SOFT", "TSC", "TRACEPOINT", "PROBE", "MSR" };
 
 	if (!event || *event == '*' || !strncasecmp(event, "0x", 2))
 		return false;
@@ -281,6 +281,31 @@ static int judge_tracepoints(const struct judgement *j)
 		    "needs CAP_PERFMON or a rule with tracepoints=\"any\"; leave it out");
 }
 
+static int judge_probes(const struct judgement *j)
+{
+	uint64_t allowed = j->r ? rule_number(j) : PROBES_NONE;
+	const struct setting_question *q = j->q;
+
+	if (!q->jailed && (allowed == PROBES_ANY ||
+			   (allowed == PROBES_OWN && q->owns && !q->admin)))
+		return 0;
+	if (j->r && allowed == PROBES_NONE)
+		return rule_deny(j, -EPERM, "you may not count probes; get CAP_PERFMON, or another "
+				 "rule");
+	if (q->admin && allowed != PROBES_ANY)
+		return deny(j->why, -EPERM, "%s is a place in the kernel: it needs CAP_PERFMON, or "
+			    "a rule with probes=\"any\"", q->event);
+	if (allowed == PROBES_NONE)
+		return deny(j->why, -EPERM, "%s: a probe stops every process that runs the file: "
+			    "it needs CAP_PERFMON, or a rule with probes=\"own\" for files of "
+			    "your own or probes=\"any\"", q->event);
+	if (q->jailed)
+		return deny(j->why, -EPERM, "%s: probes are not for processes in a container, "
+			    "whose files others may share; count it on the host", q->event);
+	return rule_deny(j, -EPERM, "%s: the file is another user's; get CAP_PERFMON, or count in "
+			 "a copy of your own", q->event);
+}
+
 static int judge_pmcs(const struct judgement *j)
 {
 	if (!j->r || j->q->pmcs < rule_number(j))
@@ -366,6 +391,8 @@ static const struct {
 	[SET_TRACEPOINTS] = { "tracepoints", .words = { "none", "plain", "any" },
 			      .points = POINT_TRACEPOINT, .judge = judge_tracepoints,
 			      PRESET("plain") },
+	[SET_PROBES] = { "probes", .words = { "none", "own", "any" }, .points = POINT_PROBE,
+			 .judge = judge_probes, PRESET("none") },
 	[SET_PMCS] = { "pmcs", .max = 1000000, .unlimited = UNLIMITED, .points = POINT_ALLOCATE,
 		       .judge = judge_pmcs, PRESET("unlimited") },
 	[SET_RATE] = { "rate", .min = 1, .max = 1000000000, .unlimited = UNLIMITED,
@@ -475,11 +502,14 @@ int setting_check(const struct site_rule *r, struct reason *why)
 		s = SET_REGISTERS;
 	else if (r->set >> SET_TRACEPOINTS & 1 && r->number[SET_TRACEPOINTS] == TRACEPOINTS_ANY)
 		s = SET_TRACEPOINTS;
+	else if (r->set >> SET_PROBES & 1 && r->number[SET_PROBES] != PROBES_NONE)
+		s = SET_PROBES;
 	if (s == SETTINGS)
 		return 0;
 	return deny(why, -EINVAL, "container=\"any\" and %s=\"%.40s\" contradict each other: whole "
-		    "CPUs, trace rings, and registers and tracepoints for administrators are never "
-		    "for processes in containers; remove one", settings[s].name, r->value[s]);
+		    "CPUs, trace rings, probes, and registers and tracepoints for administrators "
+		    "are never for processes in containers; remove one", settings[s].name,
+		    r->value[s]);
 }
 
 bool setting_same(const struct site_rule *a, const struct site_rule *b, enum setting s)

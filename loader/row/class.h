@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Classes of PMCs: SOFT, TSC, TRACEPOINT, the hardware classes (one table serves them all), MSR.
+ * Classes of PMCs: SOFT, TSC, TRACEPOINT, PROBE, the hardware classes (with one table), MSR.
  * All differences between classes are entries of their tables; nothing else in the daemon asks
  * which class a PMC belongs to.
  *
@@ -52,6 +52,8 @@ struct allocation {
 	unsigned int cpu;
 	unsigned int first, rows;	/* rows that it may have */
 	struct count_spec spec;
+	int file;			/* that came along; -1: none */
+	struct probe_spec probe;	/* PROBE: spec.probe's memory */
 	char name[WIRE_NAME_MAX];	/* the event's name … */
 	bool named_by_client;		/* … which proves nothing */
 	char number[WIRE_NAME_MAX];	/* of the event, in hexadecimal; "": it has none */
@@ -76,6 +78,7 @@ struct class_ops {
 	bool shared;		/* its rows have room for any number of PMCs */
 	bool filters;		/* its events take a filter */
 	bool threads;		/* single threads can be counted */
+	bool files;		/* its events are in a file, which comes along */
 	bool rediscovered;	/* SIGHUP discovers its rows anew */
 	bool counters;		/* a row is a counter of the CPUs: others may take it, and programs
 				   may read its register */
@@ -93,7 +96,8 @@ struct class_ops {
 	bool (*event_at)(const struct class_machine *m, unsigned int i, struct class_event *ev);
 };
 
-extern const struct class_ops class_soft, class_tsc, class_tracepoint, class_hardware, class_msr;
+extern const struct class_ops class_soft, class_tsc, class_tracepoint, class_probe, class_hardware,
+	class_msr;
 
 /* All classes, in the order of their rows; NULL at the end. */
 extern const struct class_ops *const classes[];

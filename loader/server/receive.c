@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* See receive.h. */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -71,6 +73,28 @@ static bool fd_is_process_file(int fd)
 	return !fstatfs(fd, &fs) && fs.f_type == PROC_SUPER_MAGIC;
 }
 
+/* A probe's file: opened for reading, which the kernel has allowed, and never waited for. */
+static int fd_check_probe(int fd, struct reason *why)
+{
+	int flags = fcntl(fd, F_GETFL);
+	struct statfs fs;
+	struct stat st;
+
+	if (flags < 0 || flags & O_PATH || (flags & O_ACCMODE) == O_WRONLY)
+		return deny(why, -EBADF, "the file of a probe must be open for reading");
+	if (fstat(fd, &st) || fstatfs(fd, &fs))
+		return deny(why, -EBADF, "the file of a probe cannot be used: %m");
+	if (!S_ISREG(st.st_mode))
+		return deny(why, -EINVAL, "a probe is in a regular file: a program or a shared "
+			    "object");
+	if (!file_system_is_local(fs.f_type))
+		return deny(why, -EXDEV, "the file of the probe is on a file system of type 0x%lx, "
+			    "for which a program or another machine may answer (overlay, FUSE, NFS "
+			    "…): a probe there could stop every process that maps the file; copy "
+			    "the file to a local one", (unsigned long)fs.f_type);
+	return 0;
+}
+
 static int fd_check(uint16_t op, int fd, struct logdest *dest, struct reason *why)
 {
 	switch (op) {
@@ -81,6 +105,8 @@ static int fd_check(uint16_t op, int fd, struct logdest *dest, struct reason *wh
 		if (file_is_pidfd(fd) || fd_is_process_file(fd))
 			return 0;
 		return deny(why, -EFAULT, "the descriptor that came along is no pidfd");
+	case WIRE_OP_PMCALLOCATE:
+		return fd_check_probe(fd, why);
 	case WIRE_OP_CONFIGURELOG:
 		return logdest_check(fd, dest, why);
 	default:
@@ -107,7 +133,8 @@ int receive_job(struct helper_call *call)
 		return err ? err : -EAGAIN;
 	if (in.len >= sizeof(h))
 		memcpy(&h, in.data, sizeof(h));
-	in.slow_close = h.op == WIRE_OP_CONFIGURELOG;
+	/* The last close of a file that has no name any more frees its memory, which takes time. */
+	in.slow_close = h.op == WIRE_OP_CONFIGURELOG || h.op == WIRE_OP_PMCALLOCATE;
 	for (unsigned int i = 0; i < in.nfds && i < RECEIVE_FDS; i++) {
 		in.passed[i] = in.nfds > RECEIVE_FDS ? -EPROTO :
 						       fd_check(h.op, fds[i], &in.dest, &why);

@@ -127,6 +127,7 @@ pmc_id_t pmc_open(const struct event *ev, pid_t pid, uint32_t flags);
 void bench_start(struct bench *b);	/* leaves a daemon running for the groups that follow */
 void bench_switch(struct bench *b);
 void bench_tracepoint(struct bench *b);
+void bench_probe(struct bench *b);
 void bench_read(struct bench *b);
 void bench_fork(struct bench *b);
 void bench_calls(struct bench *b);

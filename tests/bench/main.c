@@ -27,6 +27,7 @@ struct group {
 static const struct group groups[] = {
 	{ "switch", bench_switch },
 	{ "tracepoint", bench_tracepoint },
+	{ "probe", bench_probe },
 	{ "read", bench_read },
 	{ "fork", bench_fork },
 	{ "calls", bench_calls },
@@ -45,8 +46,8 @@ static const char usage[] =
 	"  -i              one instruction takes 1 ns here (QEMU -icount): call ns instructions\n"
 	"  -r REPETITIONS  of every measurement, odd (11; with -i 3)\n"
 	"  -t SECONDS      of sampling (10)\n"
-	"  GROUP           switch tracepoint read fork calls ops many policy sample ktr\n"
-	"                  report; all of them by default\n";
+	"  GROUP           switch tracepoint probe read fork calls ops many policy sample\n"
+	"                  ktr report; all of them by default\n";
 
 static void parse(struct bench *b, int argc, char **argv)
 {
@@ -81,8 +82,8 @@ static void parse(struct bench *b, int argc, char **argv)
 		while (g < NGROUPS && strcmp(argv[i], groups[g].name))
 			g++;
 		if (g == NGROUPS)
-			die("%s: no such group; there are switch, tracepoint, read, fork, calls, "
-			    "ops, many, policy, sample, ktr and report", argv[i]);
+			die("%s: no such group; there are switch, tracepoint, probe, read, fork, "
+			    "calls, ops, many, policy, sample, ktr and report", argv[i]);
 	}
 }
 
@@ -110,6 +111,7 @@ static bool has_hardware(void)
 		if (info->pm_classes[i].pm_class != PMC_CLASS_SOFT &&
 		    info->pm_classes[i].pm_class != PMC_CLASS_TSC &&
 		    info->pm_classes[i].pm_class != PMC_CLASS_TRACEPOINT &&
+		    info->pm_classes[i].pm_class != PMC_CLASS_PROBE &&
 		    info->pm_classes[i].pm_class != PMC_CLASS_MSR)
 			return true;
 	return false;

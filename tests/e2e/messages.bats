@@ -35,7 +35,7 @@ near() { says "*\"$1\" (did you mean \"$2\"?)*pmccontrol -L*" pmcstat -p "$1" tr
 }
 
 @test "probes are no PMC events, perf's modifiers are qualifiers" {
-	for event in uprobe:/bin/sh:main kprobe:vfs_read usdt:/bin/sh:a:b; do
+	for event in fentry:vfs_read rawtracepoint:sys_enter mem:0x10; do
 		says "*\"$event\" is a probe's name: probes are not PMCs here, except for tracepoints*" pmcstat -p $event true
 	done
 	says '*"task_clock:u": perf*s modifiers are qualifiers here: write "task_clock,usr" for :u, "task_clock,os" for :k*' \

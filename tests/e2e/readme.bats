@@ -126,6 +126,15 @@ block() { awk -v word="$1" 'index($0, word) { on = 1 } on && /^([^ ]|    [#$] )/
 		'^ +[1-9][0-9]+ +[1-9][0-9]+ +[1-9][0-9]* *$'
 }
 
+@test "functions of the C library" {
+	[ "$(uname -m)" = x86_64 ] && [ -r /sys/bus/event_source/devices/uprobe/type ] ||
+		skip "this is no x86-64 machine with uprobes"
+	in_tmpdir_with_daemon
+	runs 'pmcstat -d -p uprobe:/lib' || unless_hidden "$output"
+	has '^# +p/uprobe:/lib/x86_64-linux-gnu/libc.so.6:malloc p/uretprobe:/lib/x86_64-linux-gnu/libc.so.6:free *$' \
+		'^ +[1-9][0-9]+ +[1-9][0-9]+ *$'
+}
+
 @test "registers" {
 	in_tmpdir_with_daemon
 	pmccontrol -L | grep -q 'MSR-SMI' || skip "this machine has no register SMI that anything reads"

@@ -291,7 +291,7 @@ os.execvp('load', ['load', 'calls=30'])"
 		expect "c$n" 'alloc EINVAL*' tracepoint "${names[0]#$'\t'}" alloc 3 $CLASS 0 any 0
 	done
 	client last
-	expect last 'alloc EINVAL*64 tracepoints are counted at once*one is process *' \
+	expect last 'alloc EINVAL*64 tracepoints and probes are counted at once*one is process *' \
 		caps $READ tracepoint "${names[64]#$'\t'}" alloc 3 $CLASS 0 any 0
 	expect last 'alloc 0 *' tracepoint "${names[63]#$'\t'}" alloc 3 $CLASS 0 any 0
 	part c0

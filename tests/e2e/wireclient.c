@@ -237,6 +237,7 @@ static void do_alloc(char **arg)
 
 	memcpy(r.event_name, c.name, sizeof(r.event_name));
 	memcpy(r.filter, c.filter, sizeof(r.filter));
+	send_probe(&r);
 	err = say("alloc", call(WIRE_OP_PMCALLOCATE, &r, sizeof(r)));
 
 	if (!err) {
@@ -491,6 +492,7 @@ static const struct {
 	{ "version", 1, do_version },
 	{ "alloc", 5, do_alloc },
 	{ "tracepoint", 1, do_tracepoint }, { "filter", 1, do_filter },
+	{ "probe", 3, do_probe },
 	{ "start", 0, do_start },
 	{ "stop", 0, do_stop },
 	{ "release", 0, do_release },

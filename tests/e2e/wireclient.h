@@ -17,6 +17,9 @@ struct client {
 	int send_fds[300];
 	char name[WIRE_NAME_MAX];	/* of a tracepoint, and the filter … */
 	char filter[WIRE_FILTER_MAX];	/* … of the next allocations */
+	uint32_t probe;			/* their kind of probe, 0: none … */
+	uint64_t probe_site;		/* … its place … */
+	char probe_path[4096];		/* … in this file; "": none goes along */
 	unsigned int nsend;		/* go along with the next message */
 	unsigned int unread;		/* replies to a flood */
 	bool unheard;			/* the next request's reply comes later */
@@ -54,6 +57,9 @@ void do_hello(char **arg);
 void do_start(char **arg);
 void do_tracepoint(char **arg);
 void do_filter(char **arg);
+void do_probe(char **arg);
+/* Fills in the probe; its file is sent with the next message. */
+void send_probe(struct wire_allocate_req *r);
 void do_release(char **arg);
 void do_read(char **arg);
 void do_crowd(char **arg);

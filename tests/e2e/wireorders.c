@@ -5,6 +5,7 @@
  * need.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -174,4 +175,30 @@ void do_filter(char **arg)
 	for (size_t i = 0; i < sizeof(c.filter); i++)
 		if (c.filter[i] == '+')
 			c.filter[i] = ' ';
+}
+
+/* --- probes ----------------------------------------------------------------------------------- */
+
+/* probe KIND PATH OFFSET: of the next allocations; the path "-": without a file. */
+void do_probe(char **arg)
+{
+	c.probe = (uint32_t)number(arg[0]);
+	snprintf(c.probe_path, sizeof(c.probe_path), "%s", strcmp(arg[1], "-") ? arg[1] : "");
+	c.probe_site = number(arg[2]);
+}
+
+void send_probe(struct wire_allocate_req *r)
+{
+	int fd;
+
+	r->probe = c.probe;
+	r->probe_sites = c.probe != 0;
+	r->probe_site[0] = c.probe_site;
+	if (!c.probe || !*c.probe_path)
+		return;
+	/* The process ends with its orders, and the descriptors with it. */
+	fd = open(c.probe_path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		die("%s: %s", c.probe_path, strerror(errno));
+	c.send_fds[c.nsend++] = fd;
 }

@@ -8,7 +8,7 @@ FUZZ_FLAGS := -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=u
 FUZZ_TIME ?= 60
 LINT_C += $(FUZZ_SRCS)
 
-FUZZ_SRCS_evspec := lib/event/evspec.c lib/event/alias.c lib/event/pmu.c lib/base/reason.c
+FUZZ_SRCS_evspec := lib/event/evspec.c lib/event/probe_name.c lib/event/alias.c lib/event/pmu.c lib/base/reason.c
 FUZZ_SRCS_pmclog := lib/pmclog/pmclog.c lib/base/logfmt.c
 FUZZ_LIBS_ktr := -lelf
 FUZZ_SRCS_ktr := lib/base/buf.c lib/base/pwrite.c $(filter-out cli/trace/kernel.c cli/trace/remote.c cli/trace/tracee.c,$(wildcard cli/trace/*.c))

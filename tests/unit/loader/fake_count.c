@@ -74,6 +74,17 @@ void engine_free(struct engine *e) { free(e); }
 
 bool tracefs_here(void) { return fake.tracefs; }
 
+bool probes_here(void) { return fake.probes; }
+
+bool probes_in_kernel(void) { return fake.probes; }
+
+int probe_check_function(const struct engine *e, const char *function, uint64_t offset,
+			 struct reason *why)
+{
+	return strcmp(function, "vfs_read") ? deny(why, -EINVAL, "fake: no function %s", function) :
+					      0;
+}
+
 int tracepoints_id(struct tracepoints *t, const char *name, uint64_t *id, struct reason *why)
 {
 	static const char *const names[] = {

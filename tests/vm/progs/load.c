@@ -6,8 +6,9 @@
  *
  * Every thread and child does spins (rounds of two user-mode instructions), pages (fresh pages
  * written), reads (fresh pages read), fills (fresh pages that the kernel writes, in read(2)),
- * switches (voluntary), calls (of sched_get_priority_max(2), every second one with policy 1) and
- * moves (to another CPU, each with such a call there, of policy 0).  threads and children exist
+ * switches (voluntary), calls (of sched_get_priority_max(2), every second one with policy 1),
+ * moves (to another CPU, each with such a call there, of policy 0) and depth (so many calls of
+ * load_descend() inside of each other).  load_call() makes the calls.  threads and children exist
  * before the work begins; late and forks are made
  * then, and each of the forks has `below` children itself.  locks makes two threads
  * fight for a lock of the kernel.
@@ -53,7 +54,7 @@ struct figures {
 
 enum what {
 	SPINS, PAGES, READS, FILLS, SWITCHES, THREADS, LATE, CHILDREN, FORKS, BELOW, LOCKS,
-	CALLS, MOVES, WHATS
+	CALLS, MOVES, DEPTH, WHATS
 };
 
 static const char *const names[WHATS] = {
@@ -61,7 +62,7 @@ static const char *const names[WHATS] = {
 	[FILLS] = "fills",	 [SWITCHES] = "switches", [THREADS] = "threads",
 	[LATE] = "late",	 [CHILDREN] = "children", [FORKS] = "forks",
 	[BELOW] = "below",	 [LOCKS] = "locks",	[CALLS] = "calls",
-	[MOVES] = "moves",
+	[MOVES] = "moves",	 [DEPTH] = "depth",
 };
 
 struct load {
@@ -199,6 +200,22 @@ static void nap_once(void)
 	while (voluntary() == before);
 }
 
+/* Places for probes: functions that stay functions. */
+#define PLACE __attribute__((noinline, used))
+
+PLACE static int load_call(int policy)
+{
+	return sched_get_priority_max(policy);
+}
+
+PLACE static unsigned long load_descend(unsigned long depth)
+{
+	unsigned long below = depth > 1 ? load_descend(depth - 1) : 0;
+
+	__asm__ volatile("" : "+r"(below));	/* no loop */
+	return below + 1;
+}
+
 /* Goes from one of its CPUs to the next. */
 static void move_once(void)
 {
@@ -214,7 +231,7 @@ static void move_once(void)
 	CPU_SET(cpu, &one);
 	if (sched_setaffinity(0, sizeof(one), &one))
 		die("a move");
-	sched_get_priority_max(SCHED_OTHER);
+	load_call(SCHED_OTHER);
 	if (sched_setaffinity(0, sizeof(may), &may))
 		die("CPUs");
 }
@@ -227,9 +244,11 @@ static void work(const struct load *l)
 	for (unsigned long i = 0; i < l->n[SWITCHES]; i++)
 		nap_once();
 	for (unsigned long i = 0; i < l->n[CALLS]; i++)
-		sched_get_priority_max(i % 2 ? SCHED_FIFO : SCHED_OTHER);
+		load_call(i % 2 ? SCHED_FIFO : SCHED_OTHER);
 	for (unsigned long i = 0; i < l->n[MOVES]; i++)
 		move_once();
+	if (l->n[DEPTH] && load_descend(l->n[DEPTH]) != l->n[DEPTH])
+		die("a descent");
 	if (l->n[SPINS])
 		spin(l->n[SPINS]);
 }
