@@ -9,6 +9,7 @@ static const struct {
 	{ PMC_CLASS_SOFT, &class_soft },
 	{ PMC_CLASS_TSC, &class_tsc },
 	{ PMC_CLASS_TRACEPOINT, &class_tracepoint },
+	{ PMC_CLASS_BREAKPOINT, &class_breakpoint },
 	{ PMC_CLASS_MSR, &class_msr },
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Classes of events, on the library's side: SOFT, TSC, TRACEPOINT, MSR and the hardware classes
- * (one table serves them all).  All differences between classes are entries of these tables; a new
- * class has a file class_NAME.c and a line in class.c.
+ * Classes of events, on the library's side: SOFT, TSC, TRACEPOINT, BREAKPOINT, MSR and the hardware
+ * classes (one table serves them all).  All differences between classes are entries of these
+ * tables; a new class has a file class_NAME.c and a line in class.c.
  */
 #ifndef PMCBPF_EVENT_CLASS_H
 #define PMCBPF_EVENT_CLASS_H
@@ -46,6 +46,7 @@ struct event_class {
 
 extern const struct event_class class_soft, class_tsc, class_tracepoint, class_msr,
 	class_hardware;
+extern const struct event_class class_breakpoint;
 
 const struct event_class *class_of(uint32_t class);
 

@@ -6,7 +6,8 @@
  *	event     := alias | [ CLASS "-" ] NAME | PMU "/" [ term [ "," term ]... ] "/"
  *	qualifier := KEY [ "=" VALUE ]		term := KEY [ "=" VALUE ]
  *
- * "tracepoint:" is a class prefix, too, and "filter=" takes all that follows as its value.
+ * "tracepoint:" and "breakpoint:" (perf's "mem:") are class prefixes, too; a slash is part of the
+ * event behind the latter; and "filter=" takes all that follows as its value.
  *
  * Names and keys match without regard to case, and space, "_", "-" and "." are one character.
  */

@@ -48,7 +48,10 @@ static bool event_item_split(char *item, char **class, char **event)
  */
 static bool event_is_claimed(const char *class, const char *event)
 {
-	static const char *const named[] = { "SOFT", "TSC", "TRACEPOINT", "MSR" };
+	static const char *const named[] = {
+		"SOFT", "TSC", "TRACEPOINT", "MSR",
+		"BREAKPOINT",
+	};
 
 	if (!event || *event == '*' || !strncasecmp(event, "0x", 2))
 		return false;
@@ -281,6 +284,23 @@ static int judge_tracepoints(const struct judgement *j)
 		    "needs CAP_PERFMON or a rule with tracepoints=\"any\"; leave it out");
 }
 
+static int judge_breakpoints(const struct judgement *j)
+{
+	uint64_t allowed = j->r ? rule_number(j) : BREAKPOINTS_PLAIN;
+
+	if (allowed == BREAKPOINTS_NONE)
+		return rule_deny(j, -EPERM, "you may not count breakpoints; get CAP_PERFMON, or "
+				 "another rule");
+	if (!j->q->admin || (allowed == BREAKPOINTS_ANY && !j->q->jailed))
+		return 0;
+	if (allowed == BREAKPOINTS_ANY)
+		return deny(j->why, -EPERM, "%s is not for processes in a container; count it on "
+			    "the host", j->q->event);
+	return deny(j->why, -EPERM, "%s interrupts all processes, or the kernel: it needs "
+		    "CAP_PERFMON or a rule with breakpoints=\"any\"; you may count user addresses "
+		    "in processes", j->q->event);
+}
+
 static int judge_pmcs(const struct judgement *j)
 {
 	if (!j->r || j->q->pmcs < rule_number(j))
@@ -365,6 +385,9 @@ static const struct {
 			    .points = POINT_REGISTER, .judge = judge_registers, PRESET("any") },
 	[SET_TRACEPOINTS] = { "tracepoints", .words = { "none", "plain", "any" },
 			      .points = POINT_TRACEPOINT, .judge = judge_tracepoints,
+			      PRESET("plain") },
+	[SET_BREAKPOINTS] = { "breakpoints", .words = { "none", "plain", "any" },
+			      .points = POINT_BREAKPOINT, .judge = judge_breakpoints,
 			      PRESET("plain") },
 	[SET_PMCS] = { "pmcs", .max = 1000000, .unlimited = UNLIMITED, .points = POINT_ALLOCATE,
 		       .judge = judge_pmcs, PRESET("unlimited") },
@@ -475,11 +498,14 @@ int setting_check(const struct site_rule *r, struct reason *why)
 		s = SET_REGISTERS;
 	else if (r->set >> SET_TRACEPOINTS & 1 && r->number[SET_TRACEPOINTS] == TRACEPOINTS_ANY)
 		s = SET_TRACEPOINTS;
+	else if (r->set >> SET_BREAKPOINTS & 1 && r->number[SET_BREAKPOINTS] == BREAKPOINTS_ANY)
+		s = SET_BREAKPOINTS;
 	if (s == SETTINGS)
 		return 0;
 	return deny(why, -EINVAL, "container=\"any\" and %s=\"%.40s\" contradict each other: whole "
-		    "CPUs, trace rings, and registers and tracepoints for administrators are never "
-		    "for processes in containers; remove one", settings[s].name, r->value[s]);
+		    "CPUs, trace rings, and registers, tracepoints and breakpoints for "
+		    "administrators are never for processes in containers; remove one",
+		    settings[s].name, r->value[s]);
 }
 
 bool setting_same(const struct site_rule *a, const struct site_rule *b, enum setting s)

@@ -17,6 +17,7 @@
 enum { SETTING_NO, SETTING_YES };
 enum { PROCESSES_SELF, PROCESSES_OWN, PROCESSES_ANY };
 enum { TRACEPOINTS_NONE, TRACEPOINTS_PLAIN, TRACEPOINTS_ANY };
+enum { BREAKPOINTS_NONE, BREAKPOINTS_PLAIN, BREAKPOINTS_ANY };
 enum { REGISTERS_NONE, REGISTERS_ANY, REGISTERS_ADMIN };
 
 /* The points at which operations ask settings. */
@@ -29,6 +30,7 @@ enum setting_point {
 	POINT_LOG = 32,			/* a log is configured */
 	POINT_TRACE = 64,		/* a copy of a trace ring is made */
 	POINT_TRACEPOINT = 128,		/* allocation of class TRACEPOINT: the event */
+	POINT_BREAKPOINT = 512,		/* allocation of class BREAKPOINT: the address */
 };
 
 /* The facts that settings judge; those that the point does not need are 0. */
@@ -38,7 +40,7 @@ struct setting_question {
 	uint32_t mode;			/* enum pmc_mode */
 	const char *class, *event, *number;	/* of the event; NULL: it has none */
 	bool kernel;			/* the event is counted in the kernel, too */
-	bool admin;			/* POINT_REGISTER, _TRACEPOINT: for administrators … */
+	bool admin;			/* POINT_REGISTER, _…POINT: for administrators … */
 	bool filter;			/* … it has a filter */
 	bool jailed;			/* … and the client is in a container */
 	uid_t uid;			/* the user that is charged … */

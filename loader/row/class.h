@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Classes of PMCs: SOFT, TSC, TRACEPOINT, the hardware classes (one table serves them all), MSR.
+ * Classes of PMCs: SOFT, TSC, TRACEPOINT, BREAKPOINT, the hardware classes (one table serves them
+ * all), MSR.
  * All differences between classes are entries of their tables; nothing else in the daemon asks
  * which class a PMC belongs to.
  *
@@ -93,6 +94,7 @@ struct class_ops {
 };
 
 extern const struct class_ops class_soft, class_tsc, class_tracepoint, class_hardware, class_msr;
+extern const struct class_ops class_breakpoint;
 
 /* All classes, in the order of their rows; NULL at the end. */
 extern const struct class_ops *const classes[];

@@ -354,6 +354,7 @@ kernel=\"yes\"  # default
 processes=\"any\"  # security.bsd.unprivileged_proc_debug
 registers=\"any\"  # default
 tracepoints=\"plain\"  # default
+breakpoints=\"plain\"  # default
 pmcs=\"unlimited\"  # default
 rate=\"unlimited\"  # default
 period=\"1\"  # default

@@ -237,6 +237,9 @@ static void do_alloc(char **arg)
 
 	memcpy(r.event_name, c.name, sizeof(r.event_name));
 	memcpy(r.filter, c.filter, sizeof(r.filter));
+	r.config = c.config[0];
+	r.config1 = c.config[1];
+	r.config2 = c.config[2];
 	err = say("alloc", call(WIRE_OP_PMCALLOCATE, &r, sizeof(r)));
 
 	if (!err) {
@@ -477,6 +480,7 @@ static const struct {
 	{ "version", 1, do_version },
 	{ "alloc", 5, do_alloc },
 	{ "tracepoint", 1, do_tracepoint }, { "filter", 1, do_filter },
+	{ "breakpoint", 3, do_breakpoint },
 	{ "start", 0, do_start },
 	{ "stop", 0, do_stop },
 	{ "release", 0, do_release },

@@ -17,6 +17,7 @@ struct client {
 	int send_fds[300];
 	char name[WIRE_NAME_MAX];	/* of a tracepoint, and the filter … */
 	char filter[WIRE_FILTER_MAX];	/* … of the next allocations */
+	uint64_t config[3];		/* a breakpoint's address, length and type, likewise */
 	unsigned int nsend;		/* go along with the next message */
 	unsigned int unread;		/* replies to a flood */
 	bool unheard;			/* the next request's reply comes later */
@@ -54,6 +55,7 @@ void do_hello(char **arg);
 void do_start(char **arg);
 void do_tracepoint(char **arg);
 void do_filter(char **arg);
+void do_breakpoint(char **arg);
 void do_release(char **arg);
 void do_read(char **arg);
 void do_crowd(char **arg);

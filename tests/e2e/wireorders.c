@@ -175,3 +175,11 @@ void do_filter(char **arg)
 		if (c.filter[i] == '+')
 			c.filter[i] = ' ';
 }
+
+/* --- breakpoints ------------------------------------------------------------------------------ */
+
+void do_breakpoint(char **arg)
+{
+	for (int i = 0; i < 3; i++)
+		c.config[i] = number(arg[i]);
+}

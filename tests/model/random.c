@@ -113,7 +113,8 @@ static void make_class(struct driver *d, struct wire_allocate_req *a)
 	const struct wire_classinfo *c = &d->m.info.classes[pick(d, d->m.info.nclass)];
 
 	/* Tracepoints are counted by name: tests/e2e/tracepoint.bats. */
-	if (chance(d, 60) || c->class == PMC_CLASS_TRACEPOINT)
+	if (chance(d, 60) || c->class == PMC_CLASS_TRACEPOINT ||
+	    c->class == PMC_CLASS_BREAKPOINT)	/* breakpoint.bats */
 		c = &d->m.info.classes[0];
 	a->class = chance(d, 3) ? 0x80 + pick(d, 8) : c->class;
 	a->caps = chance(d, 80) ? PMC_CAP_READ : caps[pick(d, sizeof(caps) / sizeof(caps[0]))];

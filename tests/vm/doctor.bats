@@ -76,9 +76,10 @@ line() {
 	vm_until 60 '[ "$(pmccontrol -l | grep -c "ARMV8-.*FREE")" -eq 14 ]'
 	vm_spawn /tmp/out pmcstat -q -o /tmp/rows -w 100 -c 1 -s inst_retired >/dev/null
 	vm_until 60 'pmccontrol -l | grep -q "ARMV8-.*STANDALONE"'
-	vm pmccontrol -c 0 -d 38 -d 37
+	row=$(vm pmccontrol -l | awk '$2 == "ARMV8-5" { print $1; exit }')
+	vm pmccontrol -c 0 -d "$row" -d $((row - 1))
 	doctor
-	vm pmccontrol -c 0 -e 38 -e 37
+	vm pmccontrol -c 0 -e "$row" -e $((row - 1))
 	line 'ok *: 4 FREE, 0 THREAD, 3 STANDALONE; 5 to 6 counters can be had now, by CPU'
 	vm killall -INT pmcstat
 	vm_until 60 '[ "$(pmccontrol -l | grep -c "ARMV8-.*FREE")" -eq 14 ]'

@@ -136,6 +136,7 @@ enum pmc_caps {
 	X(PERF, 0x1A)									\
 	/* ours: registers, see pmc.msr(3), and pmc.tracepoint(3) */			\
 	X(MSR, 0x40) X(TRACEPOINT, 0x41)						\
+	X(BREAKPOINT, 0x43) /* pmc.breakpoint(3) */					\
 	X(K7, 0x80) X(P5, 0x81) X(P6, 0x82) X(P4, 0x83) X(XSCALE, 0x84)			\
 	X(MIPS24K, 0x85) X(OCTEON, 0x86) X(MIPS74K, 0x87)
 
