@@ -87,8 +87,9 @@ static int check_class(struct request *rq, struct allocation *p)
 		caps |= PMC_CAP_INTERRUPT;
 	missing = caps & ~p->class->info.caps;
 	if (missing & PMC_CAP_INTERRUPT)
-		return deny(why, -EOPNOTSUPP, "class %s cannot sample: nothing interrupts when it "
-			    "overflows; use a counting mode", p->class->prefix);
+		return deny(why, -EOPNOTSUPP, "class %s cannot sample: %s; use a counting mode",
+			    p->class->prefix,
+			    p->class->ops->unsampled ?: "nothing interrupts when it overflows");
 	if (missing)
 		return deny(why, -EOPNOTSUPP, "class %s lacks the capabilities 0x%x; it has 0x%x",
 			    p->class->prefix, missing, p->class->info.caps);
