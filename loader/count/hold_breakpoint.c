@@ -22,15 +22,20 @@
 #include "hold_breakpoint.h"
 #include "holder.h"
 
-#define GIVE_NS 2000000000ull	/* later nothing comes back: others have the registers */
+#define GIVE_NS 2000000000ull	/* later nothing comes back: others have the registers … */
+#define WAIT_NS	 200000000ull	/* … but a daemon that starts has them for a moment only */
 
-bool hold_breakpoint_comes(const struct count *c, int err)
+bool hold_breakpoint_comes(const struct count *c, int err, uint64_t *since)
 {
 	const struct timespec step = { .tv_nsec = 1000000 };
 	const struct engine *e = c->e;
+	uint64_t now = clock_ns();
 
-	if (err != -ENOSPC || !c->spec.event.breakpoint || !e->breakpoints.given ||
-	    clock_ns() - e->breakpoints.given > GIVE_NS)
+	if (err != -ENOSPC || !c->spec.event.breakpoint)
+		return false;
+	*since = *since ?: now;
+	if (now - *since > WAIT_NS &&
+	    (!e->breakpoints.given || now - e->breakpoints.given > GIVE_NS))
 		return false;
 	nanosleep(&step, NULL);
 	engine_breathe(e);
@@ -123,12 +128,13 @@ static int hold_breakpoint_rank(const struct engine *e, const struct count_spec 
 static int hold_breakpoint_system(struct count *c, struct reason *why)
 {
 	int err = breakpoint_check_near(c, why) ?: count_pay(c, 1, 0, why);
+	uint64_t since = 0;
 
 	if (err)
 		return err;
 	do
 		err = cpu_event_new(c, why);
-	while (err && hold_breakpoint_comes(c, c->fd));
+	while (err && hold_breakpoint_comes(c, c->fd, &since));
 	if (err)
 		return c->fd == -EINVAL ? breakpoint_explain(c, c->fd, why) : err;
 	count_row_add(c);
@@ -139,6 +145,7 @@ static int hold_breakpoint_system(struct count *c, struct reason *why)
 static int hold_breakpoint_begin(struct count *c, struct count_row *row, struct reason *why)
 {
 	const struct perf_event_spec spec = count_state_event(c);
+	uint64_t since = 0;
 	int err;
 
 	do {
@@ -149,7 +156,7 @@ static int hold_breakpoint_begin(struct count *c, struct count_row *row, struct 
 			return 0;
 		row->per_task = c->spec.in_tasks;
 		err = row->per_task ? 0 : count_row_begin(c, &spec, why);
-	} while (err && hold_breakpoint_comes(c, err));
+	} while (err && hold_breakpoint_comes(c, err, &since));
 	return err ? breakpoint_explain(c, err, why) : 0;
 }
 

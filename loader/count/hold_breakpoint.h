@@ -6,9 +6,9 @@
 #include "count_state.h"
 
 /*
- * After an open that failed: if this was for want of a breakpoint register, and the kernel may
- * still have one of ours to give back, lets others work and returns true: try again.
+ * After an open that failed: if this was for want of a breakpoint register, and one may become free
+ * in a moment, lets others work and returns true: try again.  *since is 0 before the first call.
  */
-bool hold_breakpoint_comes(const struct count *c, int err);
+bool hold_breakpoint_comes(const struct count *c, int err, uint64_t *since);
 
 #endif

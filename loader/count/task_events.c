@@ -55,6 +55,7 @@ static int task_event_add(struct count *c, struct task_events *l,
 			  struct reason *why)
 {
 	const bool watches = l == &c->watches;
+	uint64_t since = 0;
 	int fd, err;
 
 	if (array_extend(l->list, l->n) != 0)
@@ -64,7 +65,7 @@ static int task_event_add(struct count *c, struct task_events *l,
 		return err;
 	do
 		fd = watches ? perf_open_watch(spec, tid) : perf_open_task(spec, tid, cpu);
-	while (hold_breakpoint_comes(c, fd));
+	while (hold_breakpoint_comes(c, fd, &since));
 	if (fd < 0) {
 		task_events_repay(c, 1);
 		return fd == -ESRCH ? 0 : fd;

@@ -79,6 +79,7 @@ struct class_ops {
 	bool rediscovered;	/* SIGHUP discovers its rows anew */
 	bool counters;		/* a row is a counter of the CPUs: others may take it, and programs
 				   may read its register */
+	bool sources;		/* each row may take a per-CPU event, as counters do */
 	bool one_row;		/* each event has a row of its own: no other one is tried */
 	const char *refusal;	/* begins the message if no row is left; NULL: usual words */
 	const char *unsampled;	/* why it has no samples; NULL: the usual words */

@@ -188,7 +188,9 @@ static int class_breakpoint_plan(struct allocation *p, struct reason *why)
 }
 
 const struct class_ops class_breakpoint = {
-	.separator = "", .unsampled = "its hits are counted only, and perf record -e mem:... takes "
-	"samples", .holder = &holder_breakpoint, .add_rows = class_breakpoint_add_rows,
+	.separator = "", .rediscovered = true, .sources = true,
+	.unsampled = "its hits are counted only, and perf record -e mem:... takes "
+		     "samples",
+	.holder = &holder_breakpoint, .add_rows = class_breakpoint_add_rows,
 	.plan = class_breakpoint_plan,
 };
