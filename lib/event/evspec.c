@@ -54,7 +54,7 @@ bool evspec_machine_has(const struct evspec_machine *m, uint32_t class)
 /* The class of fixed counters stays a valid prefix if one PMU has fixed and general counters. */
 static bool class_prefix_valid(const struct evspec_machine *m, uint32_t class)
 {
-	return evspec_machine_has(m, class) ||
+	return evspec_machine_has(m, class) || class == PMC_CLASS_BREAKPOINT ||
 	       (class == PMC_CLASS_IAF && evspec_machine_has(m, PMC_CLASS_IAP));
 }
 
@@ -66,9 +66,9 @@ static bool class_prefix_ends(uint32_t class, char c)
 }
 
 /* perf's "mem:ADDRESS". */
-static size_t class_prefix_mem(const char *event, const struct evspec_machine *m, int *class)
+static size_t class_prefix_mem(const char *event, int *class)
 {
-	if (strncmp(event, "mem:", 4) || !class_prefix_valid(m, PMC_CLASS_BREAKPOINT))
+	if (strncmp(event, "mem:", 4) != 0)
 		return 0;
 	*class = PMC_CLASS_BREAKPOINT;
 	return 4;
@@ -77,7 +77,7 @@ static size_t class_prefix_mem(const char *event, const struct evspec_machine *m
 /* Finds "CLASS-"; the longest name wins, so that ARMV8 never hides a longer one. */
 static size_t class_prefix_find(const char *event, const struct evspec_machine *m, int *class)
 {
-	size_t i, best = class_prefix_mem(event, m, class);
+	size_t i, best = class_prefix_mem(event, class);
 
 	for (i = 0; i < sizeof(class_names) / sizeof(class_names[0]); i++) {
 		size_t n = strlen(class_names[i].name);

@@ -17,6 +17,8 @@ setup() {
 	REGISTERS=$(pmccontrol -l | sed '/^#CPU 1/,$d' | grep -c BREAKPOINT) || skip "this kernel has no breakpoints"
 }
 
+registers_are() { [ "$(pmccontrol -l | sed '/^#CPU 1/,$d' | grep -c BREAKPOINT)" -eq "$1" ]; }
+
 address() { echo "0x$(nm "$BUILD/tests/load" | awk -v name="$1" '$3 == name { print $1 }')"; }
 
 # counts OPTION... -- COMMAND...: pmcstat's last line, its counts in $counts
@@ -179,8 +181,14 @@ sys.stdin.readline()" <hold >others 3>&- &
 	wait_for grep -q ready others
 	refuses "breakpoint:$WORD:w" '*CPU 0 cannot count this event: others hold the breakpoint registers: a debugger, or perf*'
 	SCOPE=s refuses "breakpoint:$WORD:w" '*others hold the breakpoint registers*' -c 0
+	# On SIGHUP the daemon looks again.
+	kill -HUP "$DAEMON_PID"
+	wait_for registers_are 0
+	refuses "breakpoint:$WORD:w" '*this machine has no counters of class BREAKPOINT*'
 	echo >&"$hold"
 	wait $TARGET
+	kill -HUP "$DAEMON_PID"
+	wait_for registers_are "$REGISTERS"
 	counts -p breakpoint:load_word:w load stores=3
 	counts_are 3
 }

@@ -93,7 +93,7 @@ static void test_qualifiers(void **state)
 	assert_int_equal(spec.nquals, 0);
 }
 
-/* A slash behind "breakpoint:" is part of the event, where there are breakpoints. */
+/* A slash behind "breakpoint:" is part of the event. */
 static void test_breakpoints(void **state)
 {
 	static const struct evspec_machine m = {
@@ -105,7 +105,7 @@ static void test_breakpoints(void **state)
 	good("breakpoint:0x10/4:w", &m, PMC_CLASS_BREAKPOINT, "0x10/4:w");
 	good("BREAKPOINT-word+4/2", &m, PMC_CLASS_BREAKPOINT, "word+4/2");
 	good("mem:0x10/1", &m, PMC_CLASS_BREAKPOINT, "0x10/1");
-	good("mem:0x10", &intel, -1, "mem:0x10");
+	good("mem:0x10", &intel, PMC_CLASS_BREAKPOINT, "0x10");
 	assert_int_equal(evspec_parse("cpu/a=1/,usr", &m, &spec, &why), 0);
 	assert_true(spec.raw);
 	assert_int_equal(evspec_parse("mem:kernel:a+1/8:rw,os,usr", &m, &spec, &why), 0);
