@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -18,6 +19,7 @@
 
 #include "cli/common/common.h"
 #include "measure.h"
+#include "place.h"
 
 #define READY '+'
 #define GO    '!'
@@ -54,8 +56,11 @@ __attribute__((noreturn)) static void child_wait_and_exec(const struct measure *
 	child_restore_signals(m);
 	if (m->child.output >= 0)
 		child_leave_terminal(m->child.output);
-	execvp(m->command[0], m->command);
-	err = errno;
+	err = m->child.traced && ptrace(PTRACE_TRACEME, 0, NULL, NULL) ? errno : 0;
+	if (!err) {
+		execvp(m->command[0], m->command);
+		err = errno;
+	}
 	if (write(sock, &err, sizeof(err)) != sizeof(err))
 		_exit(EX_SOFTWARE);
 	_exit(EX_OSERR);
@@ -128,6 +133,7 @@ int child_spawn(struct measure *m)
 
 	if (!m->command)
 		return 0;
+	child->traced = place_any(m);
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
 		return fail_errno(EX_OSERR, "ERROR: cannot create a socket pair");
 	child->pid = fork();
@@ -158,6 +164,49 @@ int child_go(struct measure *m)
 	if (m->child.pid && send(m->child.sock, &word, 1, MSG_NOSIGNAL) != 1)
 		return fail_errno(EX_OSERR, "ERROR: cannot start the command");
 	return 0;
+}
+
+/* The next stop of the command.  False: it has ended, and is collected later. */
+static bool child_next_stop(const struct child *child, int *signo)
+{
+	siginfo_t info;
+	int status;
+
+	while (waitid(P_PID, (id_t)child->pid, &info, WEXITED | WSTOPPED | WNOWAIT) != 0)
+		if (errno != EINTR)
+			return false;
+	if (info.si_code != CLD_TRAPPED && info.si_code != CLD_STOPPED)
+		return false;
+	if (waitpid(child->pid, &status, WUNTRACED) != child->pid || !WIFSTOPPED(status))
+		return false;
+	*signo = WSTOPSIG(status);
+	return true;
+}
+
+int child_hold(struct measure *m, bool *held)
+{
+	const struct child *child = &m->child;
+	int signo;
+
+	*held = false;
+	while (child_next_stop(child, &signo)) {
+		*held = signo == SIGTRAP;
+		if (*held)
+			return 0;
+		/* A signal that was sent before the exec. */
+		if (ptrace(PTRACE_CONT, child->pid, NULL, (long)signo) != 0)
+			return fail_errno(EX_OSERR, "ERROR: cannot continue the command");
+	}
+	return 0;
+}
+
+int child_release(struct measure *m, int code)
+{
+	if (!code && ptrace(PTRACE_DETACH, m->child.pid, NULL, 0L) != 0)
+		code = fail_errno(EX_OSERR, "ERROR: cannot start the command");
+	if (code)
+		kill(m->child.pid, SIGKILL);
+	return code;
 }
 
 /* Closing the socket ends a child that waits; a command that runs is waited for. */

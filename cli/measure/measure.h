@@ -16,6 +16,7 @@
  *   pmcs_attach    attaches the PMCs to all of these
  *   record_begin   opens the log of -O, which destroys an old one: nothing can be refused any more
  *   pmcs_start     then child_go, which lets the command exec: no event of it is missed
+ *   place_all      breakpoints on symbols: after the exec, when their addresses are known
  *   run_loop       rows, or flushes of the log, until the command, the targets, -l or a signal
  *                  end it
  *   run_finish     the last row, PMCs released, the command collected, the log complete
@@ -100,6 +101,7 @@ struct child {
 	int asked;		/* the signal that it was sent */
 	int status;		/* wait status, once `collected` */
 	bool collected;
+	bool traced;		/* it will stop at its exec: place.c */
 };
 
 /* Events of a measurement with a live view (top/). */
@@ -168,6 +170,8 @@ int pmcs_attach(struct measure *m);
 int pmcs_start(struct measure *m);
 int pmcs_read(struct measure *m);
 int pmcs_release(struct measure *m);
+/* Allocates, attaches and starts a PMC that the phases have left out, as this specifier. */
+int pmcs_join(struct measure *m, struct column *column, const char *spec);
 /* Does a PMC that counts descendants still have a process to count?  Needs SIGIO blocked. */
 bool pmcs_have_descendants(const struct measure *m);
 
@@ -198,6 +202,12 @@ int child_go(struct measure *m);
 void child_abort(struct measure *m);
 void child_collect(struct measure *m);
 int child_exit_code(const struct child *child, bool asked);
+/*
+ * Waits for the exec of a command that is traced, which stops there.  held: it has; else it has
+ * ended.  child_release() lets it run, or ends it if `code` is not 0, which is returned.
+ */
+int child_hold(struct measure *m, bool *held);
+int child_release(struct measure *m, int code);
 bool child_ask(struct measure *m, int signo);
 
 /* log.c: a log as text or analysed.  measure_dump_log() prints -R's. */
@@ -216,6 +226,10 @@ int record_prepare(struct measure *m);
 int record_begin(struct measure *m);
 int record_flush(struct measure *m);
 int record_end(struct measure *m);
+
+/* place.c: the phase of breakpoints on symbols of the processes, and whether a column is one. */
+int place_all(struct measure *m);
+bool place_waits(const struct column *column);
 
 /*
  * run.c: signals, timers, rows.  measure_begin() initializes an empty measurement, MEASURE_RUN()

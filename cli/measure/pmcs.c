@@ -5,6 +5,7 @@
 
 #include "cli/common/common.h"
 #include "measure.h"
+#include "place.h"
 
 #define WIDTH_UNKNOWN 64u
 
@@ -33,13 +34,13 @@ int pmcs_add(struct measure *m, const struct column *column)
 	return 0;
 }
 
-static int column_allocate(struct measure *m, struct column *column)
+static int column_allocate(struct measure *m, struct column *column, const char *spec)
 {
 	uint32_t bits;
 
 	if (targets_are_thread(m) && PMC_IS_VIRTUAL_MODE(column->mode))
 		column->flags |= PMC_F_THREAD;
-	if (pmc_allocate(column->spec, column->mode, column->flags, column->cpu, &column->id,
+	if (pmc_allocate(spec, column->mode, column->flags, column->cpu, &column->id,
 			 PMC_IS_SAMPLING_MODE(column->mode) ? column_rate(column) : 0) != 0)
 		return fail_pmc(EX_OSERR, "ERROR: Cannot allocate %s-mode pmc with specification "
 				"\"%s\"", column_scope(column), column->spec);
@@ -72,7 +73,8 @@ int pmcs_allocate(struct measure *m)
 	if (pmc_npmc(0) < 0)
 		return fail_pmc(EX_OSERR, "ERROR: Cannot determine the number of PMCs on CPU 0");
 	for (size_t i = 0; i < m->ncolumns && !code; i++)
-		code = column_allocate(m, &m->columns[i]);
+		if (!place_waits(&m->columns[i]))
+			code = column_allocate(m, &m->columns[i], m->columns[i].spec);
 	return code;
 }
 
@@ -97,7 +99,7 @@ static int column_attach(struct measure *m, const struct column *column, pid_t p
 static int thread_attach(struct measure *m, pid_t tid, size_t *attached)
 {
 	for (size_t i = 0; i < m->ncolumns; i++) {
-		if (!PMC_IS_VIRTUAL_MODE(m->columns[i].mode))
+		if (!PMC_IS_VIRTUAL_MODE(m->columns[i].mode) || !m->columns[i].allocated)
 			continue;
 		if (pmc_attach_thread(m->columns[i].id, tid) == 0)
 			++*attached;
@@ -116,7 +118,7 @@ static int process_attach(struct measure *m, pid_t pid, size_t *attached)
 	int code = 0;
 
 	for (size_t i = 0; i < m->ncolumns && !code; i++) {
-		if (PMC_IS_VIRTUAL_MODE(m->columns[i].mode))
+		if (PMC_IS_VIRTUAL_MODE(m->columns[i].mode) && m->columns[i].allocated)
 			code = column_attach(m, &m->columns[i], pid, attached);
 	}
 	if (!code && *attached > before && m->verbosity >= 2)
@@ -126,17 +128,19 @@ static int process_attach(struct measure *m, pid_t pid, size_t *attached)
 
 int pmcs_attach(struct measure *m)
 {
-	size_t attached = 0;
-	int code = 0;
+	size_t attached = 0, wanted = 0;
+	int code = place_check(m);
 
-	if (!(m->seen & SEEN_PROCESS_PMC))
-		return 0;
+	if (code || !(m->seen & SEEN_PROCESS_PMC))
+		return code;
+	for (size_t i = 0; i < m->ncolumns; i++)
+		wanted += PMC_IS_VIRTUAL_MODE(m->columns[i].mode) && m->columns[i].allocated;
 	if (m->child.pid)
 		code = process_attach(m, m->child.pid, &attached);
 	for (size_t i = 0; i < m->ntargets && !code; i++)
 		code = m->targets[i].tid ? thread_attach(m, m->targets[i].tid, &attached) :
 					   process_attach(m, m->targets[i].pid, &attached);
-	if (!code && attached == 0)
+	if (!code && attached == 0 && wanted)
 		code = targets_none_left(m);
 	return code;
 }
@@ -151,17 +155,41 @@ static int column_take_base(struct column *column)
 	return caps & PMC_CAP_WRITE ? 0 : pmc_read(column->id, &column->base);
 }
 
+static int column_start(struct column *column)
+{
+	if (pmc_start(column->id) != 0)
+		return fail_pmc(EX_OSERR, "ERROR: Cannot start pmc 0x%x \"%s\"", column->id,
+				column->name);
+	if (column_take_base(column) != 0)
+		return fail_pmc(EX_OSERR, "ERROR: Cannot read pmc \"%s\"", column->name);
+	return 0;
+}
+
+int pmcs_join(struct measure *m, struct column *column, const char *spec)
+{
+	int code = column_allocate(m, column, spec);
+	size_t attached = 0;
+
+	if (!code && m->child.pid && pmc_attach(column->id, m->child.pid) != 0)
+		code = fail_pmc(EX_OSERR, "ERROR: cannot attach pmc \"%s\" to process %d",
+				column->name, (int)m->child.pid);
+	attached += m->child.pid != 0;
+	for (size_t i = 0; i < m->ntargets && !code; i++)
+		code = column_attach(m, column, m->targets[i].pid, &attached);
+	if (!code && attached == 0)
+		code = targets_none_left(m);
+	return code ? code : column_start(column);
+}
+
 int pmcs_start(struct measure *m)
 {
-	for (size_t i = 0; i < m->ncolumns; i++) {
-		struct column *column = &m->columns[i];
+	int code = 0;
 
-		if (pmc_start(column->id) != 0)
-			return fail_pmc(EX_OSERR, "ERROR: Cannot start pmc 0x%x \"%s\"", column->id,
-					column->name);
-		if (column_take_base(column) != 0)
-			return fail_pmc(EX_OSERR, "ERROR: Cannot read pmc \"%s\"", column->name);
-	}
+	for (size_t i = 0; i < m->ncolumns && !code; i++)
+		if (m->columns[i].allocated)
+			code = column_start(&m->columns[i]);
+	if (code)
+		return code;
 	clock_gettime(CLOCK_MONOTONIC, &m->started);
 	return 0;
 }

@@ -229,12 +229,14 @@ static int slot_allocate_on(struct stat_run *s, struct stat_slot *slot, int cpu,
 	if (code)
 		return code;
 	column = &s->m.columns[s->m.ncolumns - 1];
+	slot->ncolumns++;
+	if (place_waits(column))
+		return 0;
 	if (pmc_allocate(column->spec, column->mode, column->flags, cpu, &column->id, 0) != 0) {
 		*gone = true;
 		return stat_refuse_slot(s, slot);	/* slot_drop() drops the column */
 	}
 	column->allocated = true;
-	slot->ncolumns++;
 	return 0;
 }
 
@@ -362,7 +364,8 @@ static int stat_parse(struct stat_run *s, int argc, char *argv[], bool *ended)
 static int stat_count(struct stat_run *s)
 {
 	static measure_phase *const phases[] = {
-		run_prepare, child_spawn, pmcs_attach, pmcs_start, child_go, run_loop, run_finish,
+		run_prepare, child_spawn, pmcs_attach, pmcs_start, child_go, place_all,
+		run_loop, run_finish,
 	};
 	int code = stat_allocate(s);
 

@@ -12,8 +12,8 @@
 /* The phases of a measurement: see measure.h. */
 static measure_phase *const phases[] = {
 	check_options,   child_check,  record_prepare, pmcs_allocate, run_prepare, child_spawn,
-	targets_find, pmcs_attach,  record_begin,   pmcs_start,	   child_go,	run_loop,
-	run_finish,
+	targets_find, pmcs_attach,  record_begin,   pmcs_start,	   child_go,	place_all,
+	run_loop,	run_finish,
 };
 
 /* -R with -T: nothing is measured. */

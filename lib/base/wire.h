@@ -218,6 +218,7 @@ struct wire_allocate_req {
 	uint32_t event;		/* SOFT: its code; hardware, TRACEPOINT: for GETPMCINFO only */
 	uint32_t flags;
 	uint32_t mode;
+	/* BREAKPOINT: its address, length and HW_BREAKPOINT_… */
 	uint64_t config;	/* perf_event_attr.config… of a hardware event; MSR: the register */
 	uint64_t config1;	/* MSR: WIRE_MSR_SELECT | a register to be written at START … */
 	uint64_t config2;	/* … and its value */

@@ -10,6 +10,7 @@ static const struct {
 	{ PMC_CLASS_TSC, &class_tsc },
 	{ PMC_CLASS_TRACEPOINT, &class_tracepoint },
 	{ PMC_CLASS_PROBE, &class_probe },
+	{ PMC_CLASS_BREAKPOINT, &class_breakpoint },
 	{ PMC_CLASS_MSR, &class_msr },
 };
 

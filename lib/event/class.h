@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Classes of events, on the library's side: SOFT, TSC, TRACEPOINT, PROBE, MSR and the hardware
- * classes (one table serves them all).  All differences between classes are entries of these
- * tables; a new class has a file class_NAME.c and a line in class.c.
+ * Classes of events, on the library's side: SOFT, TSC, TRACEPOINT, PROBE, BREAKPOINT, MSR and the
+ * hardware classes (one table serves them all).  All differences between classes are entries of
+ * these tables; a new class has a file class_NAME.c and a line in class.c.
  */
 #ifndef PMCBPF_EVENT_CLASS_H
 #define PMCBPF_EVENT_CLASS_H
@@ -49,8 +49,8 @@ struct event_class {
 	uint64_t (*period)(const char *name);
 };
 
-extern const struct event_class class_soft, class_tsc, class_tracepoint, class_probe, class_msr,
-	class_hardware;
+extern const struct event_class class_soft, class_tsc, class_tracepoint, class_breakpoint,
+	class_probe, class_msr, class_hardware;
 
 const struct event_class *class_of(uint32_t class);
 

@@ -5,13 +5,14 @@
  * resolve_event() does it all for pmc_allocate().  It goes through these files from top to bottom,
  * and nothing here calls back:
  *
- *	suggest.c	rejects names of probes and tracepoints, which are not PMCs
+ *	suggest.c	rejects names of probes, which are not PMCs
  *	alias.c		FreeBSD's machine-independent names: spellings on this machine
  *	evspec.c	the grammar: class prefix or PMU, event, terms, qualifiers
  *	resolve.c	tries the classes in order: class.c's table, a file class_NAME.c for each
  *	probe_name.c	names of probes, elf_symbol.c, elf_usdt.c: their places in files
  *	pmu_event.c	hardware classes: names and qualifiers to configuration words
  *	pmu.c, pfm.c	the two sources of names: the kernel's sysfs, and libpfm4
+ *	kernel_symbol.c	class BREAKPOINT: addresses of the kernel's symbols
  *	intern.c	gives a hardware event's name the number that struct pmc_info needs
  *
  * The caller describes the machine with struct machine, and has no other part in it.  Any thread
@@ -31,6 +32,7 @@
 #include "elf_usdt.h"
 #include "evspec.h"
 #include "intern.h"
+#include "kernel_symbol.h"
 #include "machine.h"
 #include "pfm.h"
 #include "pmu.h"

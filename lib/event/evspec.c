@@ -55,20 +55,30 @@ bool evspec_machine_has(const struct evspec_machine *m, uint32_t class)
 /* The class of fixed counters stays a valid prefix if one PMU has fixed and general counters. */
 static bool class_prefix_valid(const struct evspec_machine *m, uint32_t class)
 {
-	return evspec_machine_has(m, class) ||
+	return evspec_machine_has(m, class) || class == PMC_CLASS_BREAKPOINT ||
 	       (class == PMC_CLASS_IAF && evspec_machine_has(m, PMC_CLASS_IAP));
 }
 
 /* "tracepoint:SYSTEM:NAME" reads better than "tracepoint-SYSTEM:NAME". */
 static bool class_prefix_ends(uint32_t class, char c)
 {
-	return evspec_fold(c) == '_' || (class == PMC_CLASS_TRACEPOINT && c == ':');
+	return evspec_fold(c) == '_' || (class == PMC_CLASS_TRACEPOINT && c == ':') ||
+	       (class == PMC_CLASS_BREAKPOINT && c == ':');
+}
+
+/* perf's "mem:ADDRESS". */
+static size_t class_prefix_mem(const char *event, int *class)
+{
+	if (strncmp(event, "mem:", 4) != 0)
+		return 0;
+	*class = PMC_CLASS_BREAKPOINT;
+	return 4;
 }
 
 /* Finds "CLASS-"; the longest name wins, so that ARMV8 never hides a longer one. */
 static size_t class_prefix_find(const char *event, const struct evspec_machine *m, int *class)
 {
-	size_t i, best = 0;
+	size_t i, best = class_prefix_mem(event, class);
 
 	for (i = 0; i < sizeof(class_names) / sizeof(class_names[0]); i++) {
 		size_t n = strlen(class_names[i].name);
@@ -147,6 +157,7 @@ int evspec_parse(const char *text, const struct evspec_machine *m, struct evspec
 {
 	size_t n = strnlen(text, EVSPEC_MAX + 1);
 	char *comma, *slash, *rest = NULL;
+	size_t prefix;
 	int err;
 
 	memset(spec, 0, offsetof(struct evspec, text));
@@ -167,7 +178,10 @@ int evspec_parse(const char *text, const struct evspec_machine *m, struct evspec
 	}
 	comma = strchr(spec->text, ',');
 	slash = strchr(spec->text, '/');
-	if (slash && (!comma || slash < comma)) {
+	prefix = class_prefix_find(spec->text, m, &spec->class);
+	/* A breakpoint's length follows a slash, too. */
+	if (slash && (!comma || slash < comma) && spec->class != PMC_CLASS_BREAKPOINT) {
+		spec->class = -1;
 		err = raw_split(spec, slash, &rest, why);
 		if (err)
 			return err;
@@ -176,7 +190,7 @@ int evspec_parse(const char *text, const struct evspec_machine *m, struct evspec
 			*comma = '\0';
 			rest = comma + 1;
 		}
-		spec->event = spec->text + class_prefix_find(spec->text, m, &spec->class);
+		spec->event = spec->text + prefix;
 		if (*spec->event == '\0')
 			return deny(why, -EINVAL, "\"%s\": the name of an event is missing",
 				    text);

@@ -6,8 +6,9 @@
  *	event     := alias | [ CLASS "-" ] NAME | PMU "/" [ term [ "," term ]... ] "/"
  *	qualifier := KEY [ "=" VALUE ]		term := KEY [ "=" VALUE ]
  *
- * "tracepoint:" is a class prefix, too, and "filter=" takes all that follows as its value.  Names
- * of probes (probe_name.h) have paths, whose slashes and commas separate nothing.
+ * "tracepoint:" and "breakpoint:" (perf's "mem:") are class prefixes, too; a slash is part of the
+ * event behind the latter.  Names of probes (probe_name.h) have paths, whose slashes and commas
+ * separate nothing; and "filter=" takes all that follows as its value.
  *
  * Names and keys match without regard to case, and space, "_", "-" and "." are one character.
  */

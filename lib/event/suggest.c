@@ -56,7 +56,7 @@ static bool name_is_probe(const char *name, size_t len)
 {
 	static const char *const kinds[] = {
 		"uprobe", "uretprobe", "kprobe", "kretprobe", "fentry", "fexit", "usdt",
-		"rawtracepoint", "probe", "mem",
+		"rawtracepoint", "probe",
 	};
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)

@@ -35,6 +35,8 @@ struct user;
  * holder_register: a register, for any number of PMCs.
  */
 extern const struct count_holder holder_nothing, holder_own, holder_counter, holder_register;
+/* A breakpoint register of the CPUs, for all PMCs of one address. */
+extern const struct count_holder holder_breakpoint;
 
 /* Where a PMC with holder_own takes its count from. */
 enum count_from {
@@ -70,6 +72,7 @@ struct count_spec {
 	uint64_t tag;			/* … and the number that identifies the PMC in it */
 	uint64_t period;		/* sampling: in events; count_set_period() */
 	uint32_t log;			/* number in records, and ABI_LOG_…; 0: not logged */
+	bool in_tasks;			/* holder_breakpoint: it may slow down its targets only */
 	const char *timer;		/* sampling: the name of the software clock, NULL: none */
 	bool select;			/* while the PMC runs, this register has these bits */
 	uint32_t select_reg;
@@ -94,7 +97,8 @@ void count_owner_fds(const struct count_owner *o, int fds[2]);
 
 /*
  * The fit of a row: 0 if its counters are unused or already count this very event, 1 if the row
- * counts something else for other targets, so that per-task events would be needed.
+ * counts something else for other targets, so that per-task events would be needed; -1: it counts
+ * something else, and that cannot be.
  */
 int count_rank(const struct engine *e, const struct count_spec *spec);
 

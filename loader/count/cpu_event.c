@@ -138,7 +138,8 @@ static void cpu_event_moved(struct count *c, const struct cpu_state *now)
  */
 static enum wire_how cpu_event_how(const struct count *c)
 {
-	return c->spec.passes_fd && !c->spec.sampling && c->fd >= 0 && !count_state_scales(c) ?
+	return c->spec.passes_fd && !c->spec.sampling && c->fd >= 0 && !count_state_scales(c) &&
+	       !c->spec.event.breakpoint ?
 		WIRE_HOW_EVENTS : WIRE_HOW_ASK;
 }
 

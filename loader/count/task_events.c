@@ -14,6 +14,7 @@
 
 #include "lib/base/array.h"
 #include "count_period.h"
+#include "hold_breakpoint.h"
 #include "page.h"
 #include "task_events.h"
 
@@ -63,6 +64,7 @@ static int task_event_add(struct count *c, struct task_events *l,
 			  struct reason *why)
 {
 	const bool watches = l == &c->watches;
+	uint64_t since = 0;
 	int fd, err;
 
 	if (array_extend(l->list, l->n) != 0)
@@ -70,7 +72,9 @@ static int task_event_add(struct count *c, struct task_events *l,
 	err = task_event_pay(c, why);
 	if (err)
 		return err;
-	fd = watches ? perf_open_watch(spec, tid) : perf_open_task(spec, tid, cpu);
+	do
+		fd = watches ? perf_open_watch(spec, tid) : perf_open_task(spec, tid, cpu);
+	while (hold_breakpoint_comes(c, fd, &since));
 	if (fd < 0) {
 		task_events_repay(c, 1);
 		return fd == -ESRCH ? 0 : fd;
@@ -501,7 +505,9 @@ static bool task_events_cpu_missed(const struct count *c, unsigned int cpu,
 
 static enum wire_how task_events_how(const struct count *c)
 {
-	return count_state_self_only(c) ? WIRE_HOW_EVENTS : WIRE_HOW_ASK;
+	/* A copy of the descriptor would keep a breakpoint's register. */
+	return count_state_self_only(c) && !c->spec.event.breakpoint ? WIRE_HOW_EVENTS :
+								       WIRE_HOW_ASK;
 }
 
 static void task_events_fill(struct count *c, struct wire_page_pmc *p)
@@ -518,7 +524,7 @@ static void task_events_fill(struct count *c, struct wire_page_pmc *p)
 
 static unsigned int task_events_fds(const struct count *c, int *fds, unsigned int max)
 {
-	if (!count_state_self_only(c) || c->events.n > max)
+	if (task_events_how(c) != WIRE_HOW_EVENTS || c->events.n > max)
 		return 0;
 	for (unsigned int i = 0; i < c->events.n; i++)
 		fds[i] = c->events.list[i].fd;

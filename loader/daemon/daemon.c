@@ -46,14 +46,14 @@ static int daemon_add_rows(struct daemon *d, bool again, struct reason *why)
 
 /*
  * Pools limited by the programs' maps; server.c sizes those limited by descriptors.  Each row of
- * hardware counters takes a source, too.
+ * hardware counters or breakpoints takes a source, too.
  */
 static void daemon_size_pools(struct daemon *d)
 {
 	unsigned int hardware = 0;
 
 	for (unsigned int i = 0; i < d->rows.nclass; i++)
-		if (d->rows.classes[i].ops->counters)
+		if (d->rows.classes[i].ops->counters || d->rows.classes[i].ops->sources)
 			hardware += d->rows.classes[i].info.num;
 	if (hardware > ABI_SOURCE_MSR / 2)
 		hardware = ABI_SOURCE_MSR / 2;

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "bpf/count/count_abi.h"
+#include "breakpoints.h"
 #include "cpu_bell.h"
 #include "flush.h"
 #include "loader/base/base.h"
@@ -42,6 +43,7 @@ struct engine {
 	struct programs *programs;	/* which are attached */
 	struct sources *sources;	/* the per-CPU events that slices are cut from */
 	struct tracepoints *tracepoints; /* the counters of tracepoints, likewise */
+	struct breakpoints breakpoints;	/* found at the start */
 	struct flush *flush;		/* ends the open slices of CPUs */
 	struct cpu_bell *cpu_bell;	/* CPU hotplug */
 	struct notes *notes;		/* the programs' reports */

@@ -55,7 +55,8 @@ bool perf_spec_same(const struct perf_event_spec *a, const struct perf_event_spe
 	bool bu = b->user || !b->kernel, bk = b->kernel || !b->user;
 
 	return a->type == b->type && a->config == b->config && a->config1 == b->config1 &&
-	       a->config2 == b->config2 && a->msr == b->msr && au == bu && ak == bk &&
+	       a->config2 == b->config2 && a->breakpoint == b->breakpoint && a->msr == b->msr &&
+	       au == bu && ak == bk &&
 	       !strcmp(a->filter ?: "", b->filter ?: "");
 }
 
@@ -67,6 +68,7 @@ static void attr_fill(struct perf_event_attr *attr, const struct perf_event_spec
 	attr->config = spec->config;
 	attr->config1 = spec->config1;
 	attr->config2 = spec->config2;
+	attr->bp_type = spec->breakpoint;
 	attr->pinned = 1;
 	if (spec->user != spec->kernel) {
 		attr->exclude_user = !spec->user;
@@ -193,6 +195,8 @@ const char *perf_error(int err)
 	case EPERM:
 		return "the kernel refuses it to pmcbpfd, which must have CAP_PERFMON; an event of "
 		       "the whole machine cannot count for processes";
+	case ENOSPC:
+		return "others hold the breakpoint registers: a debugger, or perf";
 	case EMFILE:
 	case ENFILE:
 		return "pmcbpfd has as many files open as it may; raise LimitNOFILE of its service";

@@ -36,6 +36,7 @@ unsigned int perf_ncpu(void);
 struct perf_event_spec {
 	uint32_t type;
 	uint64_t config, config1, config2;
+	uint32_t breakpoint;	/* enum HW_BREAKPOINT_…, 0: it is none; see breakpoints.h */
 	bool user, kernel;	/* neither: both */
 	bool inherit;		/* threads created later count, too … */
 	bool inherit_children;	/* … and so do child processes */

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include <sys/pmc.h>
 
@@ -99,8 +100,9 @@ static int check_class(struct request *rq, struct allocation *p)
 			    p->class->prefix);
 	missing = caps & ~p->class->info.caps;
 	if (missing & PMC_CAP_INTERRUPT)
-		return deny(why, -EOPNOTSUPP, "class %s cannot sample: nothing interrupts when it "
-			    "overflows; use a counting mode", p->class->prefix);
+		return deny(why, -EOPNOTSUPP, "class %s cannot sample: %s; use a counting mode",
+			    p->class->prefix,
+			    p->class->ops->unsampled ?: "nothing interrupts when it overflows");
 	if (missing)
 		return deny(why, -EOPNOTSUPP, "class %s lacks the capabilities 0x%x; it has 0x%x",
 			    p->class->prefix, missing, p->class->info.caps);
@@ -142,7 +144,7 @@ static int check_policy(struct request *rq, const struct allocation *p)
 			  (p->a->caps & CAPS_SIDES) != PMC_CAP_USER,
 	};
 
-	if (q.event && !strncmp(q.event, class, n) && q.event[n] == '-')
+	if (q.event && !strncasecmp(q.event, class, n) && (q.event[n] == '-' || q.event[n] == ':'))
 		q.event += n + 1;
 	return request_judge(rq, POINT_ALLOCATE, p->cred, &q);
 }
@@ -226,15 +228,18 @@ static unsigned int choose_rows(struct request *rq, struct allocation *p,
 			.no_more = no_more,
 		};
 		enum row_verdict v = row_judge(r, &q);
+		int rank;
 
+		p->spec.row = row;
+		rank = v == ROW_FITS ? count_rank(rq->d->engine, &p->spec) : 0;
+		if (rank < 0)
+			v = ROW_OTHER_EVENT;
 		if (v != ROW_FITS) {
 			refusals_add(rs, row, v);
 			continue;
 		}
-		p->spec.row = row;
 		choices[n++] = (struct row_choice){
-			.row = row, .rank = count_rank(rq->d->engine, &p->spec),
-			.shared = r->balance > 0,
+			.row = row, .rank = rank, .shared = r->balance > 0,
 		};
 	}
 	row_order(choices, n);

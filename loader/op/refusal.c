@@ -100,6 +100,9 @@ static void row_describe(const struct request *rq, unsigned int row, enum row_ve
 		user_part_text(rq->s->owner->user, USER_SHARE, part, sizeof(part));
 		snprintf(buf, size, "free, but you alone have as many as one user may (%s)", part);
 		break;
+	case ROW_OTHER_EVENT:
+		snprintf(buf, size, "counting another address, %s", holder);
+		break;
 	default:
 		refusal_holder(rq, r->cpu[cpu].last, holder, sizeof(holder));
 		snprintf(buf, size, "in use on CPU %u, %s", cpu, holder);

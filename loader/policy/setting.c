@@ -48,7 +48,9 @@ static bool event_item_split(char *item, char **class, char **event)
  */
 static bool event_is_claimed(const char *class, const char *event)
 {
-	static const char *const named[] = { "SOFT", "TSC", "TRACEPOINT", "PROBE", "MSR" };
+	static const char *const named[] = {
+		"SOFT", "TSC", "TRACEPOINT", "PROBE", "BREAKPOINT", "MSR",
+	};
 
 	if (!event || *event == '*' || !strncasecmp(event, "0x", 2))
 		return false;
@@ -306,6 +308,23 @@ static int judge_probes(const struct judgement *j)
 			 "a copy of your own", q->event);
 }
 
+static int judge_breakpoints(const struct judgement *j)
+{
+	uint64_t allowed = j->r ? rule_number(j) : BREAKPOINTS_PLAIN;
+
+	if (allowed == BREAKPOINTS_NONE)
+		return rule_deny(j, -EPERM, "you may not count breakpoints; get CAP_PERFMON, or "
+				 "another rule");
+	if (!j->q->admin || (allowed == BREAKPOINTS_ANY && !j->q->jailed))
+		return 0;
+	if (allowed == BREAKPOINTS_ANY)
+		return deny(j->why, -EPERM, "%s is not for processes in a container; count it on "
+			    "the host", j->q->event);
+	return deny(j->why, -EPERM, "%s interrupts all processes, or the kernel: it needs "
+		    "CAP_PERFMON or a rule with breakpoints=\"any\"; you may count user addresses "
+		    "in processes", j->q->event);
+}
+
 static int judge_pmcs(const struct judgement *j)
 {
 	if (!j->r || j->q->pmcs < rule_number(j))
@@ -393,6 +412,9 @@ static const struct {
 			      PRESET("plain") },
 	[SET_PROBES] = { "probes", .words = { "none", "own", "any" }, .points = POINT_PROBE,
 			 .judge = judge_probes, PRESET("none") },
+	[SET_BREAKPOINTS] = { "breakpoints", .words = { "none", "plain", "any" },
+			      .points = POINT_BREAKPOINT, .judge = judge_breakpoints,
+			      PRESET("plain") },
 	[SET_PMCS] = { "pmcs", .max = 1000000, .unlimited = UNLIMITED, .points = POINT_ALLOCATE,
 		       .judge = judge_pmcs, PRESET("unlimited") },
 	[SET_RATE] = { "rate", .min = 1, .max = 1000000000, .unlimited = UNLIMITED,
@@ -504,12 +526,14 @@ int setting_check(const struct site_rule *r, struct reason *why)
 		s = SET_TRACEPOINTS;
 	else if (r->set >> SET_PROBES & 1 && r->number[SET_PROBES] != PROBES_NONE)
 		s = SET_PROBES;
+	else if (r->set >> SET_BREAKPOINTS & 1 && r->number[SET_BREAKPOINTS] == BREAKPOINTS_ANY)
+		s = SET_BREAKPOINTS;
 	if (s == SETTINGS)
 		return 0;
 	return deny(why, -EINVAL, "container=\"any\" and %s=\"%.40s\" contradict each other: whole "
-		    "CPUs, trace rings, probes, and registers and tracepoints for administrators "
-		    "are never for processes in containers; remove one", settings[s].name,
-		    r->value[s]);
+		    "CPUs, trace rings, probes, and registers, tracepoints and breakpoints for "
+		    "administrators are never for processes in containers; remove one",
+		    settings[s].name, r->value[s]);
 }
 
 bool setting_same(const struct site_rule *a, const struct site_rule *b, enum setting s)

@@ -18,6 +18,7 @@ enum { SETTING_NO, SETTING_YES };
 enum { PROCESSES_SELF, PROCESSES_OWN, PROCESSES_ANY };
 enum { TRACEPOINTS_NONE, TRACEPOINTS_PLAIN, TRACEPOINTS_ANY };
 enum { PROBES_NONE, PROBES_OWN, PROBES_ANY };
+enum { BREAKPOINTS_NONE, BREAKPOINTS_PLAIN, BREAKPOINTS_ANY };
 enum { REGISTERS_NONE, REGISTERS_ANY, REGISTERS_ADMIN };
 
 /* The points at which operations ask settings. */
@@ -30,7 +31,8 @@ enum setting_point {
 	POINT_LOG = 32,			/* a log is configured */
 	POINT_TRACE = 64,		/* a copy of a trace ring is made */
 	POINT_TRACEPOINT = 128,		/* allocation of class TRACEPOINT: the event */
-	POINT_PROBE = 512,		/* allocation of class PROBE: the file */
+	POINT_PROBE = 256,		/* allocation of class PROBE: the file */
+	POINT_BREAKPOINT = 512,		/* allocation of class BREAKPOINT: the address */
 };
 
 /* The facts that settings judge; those that the point does not need are 0. */
@@ -40,7 +42,7 @@ struct setting_question {
 	uint32_t mode;			/* enum pmc_mode */
 	const char *class, *event, *number;	/* of the event; NULL: it has none */
 	bool kernel;			/* the event is counted in the kernel, too */
-	bool admin;			/* POINT_REGISTER, _TRACEPOINT, _PROBE: the kernel's … */
+	bool admin;			/* POINT_REGISTER to _BREAKPOINT: for administrators … */
 	bool filter;			/* … it has a filter */
 	bool jailed;			/* … and the client is in a container */
 	bool owns;			/* POINT_PROBE: the file is the client's user's */

@@ -38,6 +38,7 @@ enum setting {
 	SET_REGISTERS,			/* class MSR */
 	SET_TRACEPOINTS,		/* class TRACEPOINT */
 	SET_PROBES,			/* class PROBE */
+	SET_BREAKPOINTS,		/* class BREAKPOINT */
 	SET_PMCS,			/* of the user together */
 	SET_RATE,			/* samples a second, by a clock */
 	SET_PERIOD,			/* events from sample to sample */

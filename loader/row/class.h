@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Classes of PMCs: SOFT, TSC, TRACEPOINT, PROBE, the hardware classes (with one table), MSR.
+ * Classes of PMCs: SOFT, TSC, TRACEPOINT, PROBE, the hardware classes (one table serves them all),
+ * BREAKPOINT, MSR.
  * All differences between classes are entries of their tables; nothing else in the daemon asks
  * which class a PMC belongs to.
  *
@@ -82,8 +83,10 @@ struct class_ops {
 	bool rediscovered;	/* SIGHUP discovers its rows anew */
 	bool counters;		/* a row is a counter of the CPUs: others may take it, and programs
 				   may read its register */
+	bool sources;		/* each row may take a per-CPU event, as counters do */
 	bool one_row;		/* each event has a row of its own: no other one is tried */
 	const char *refusal;	/* begins the message if no row is left; NULL: usual words */
+	const char *unsampled;	/* why it has no samples; NULL: the usual words */
 	const struct count_holder *holder;
 
 	/* Adds the class and its rows to the table, if the machine has any. */
@@ -97,7 +100,7 @@ struct class_ops {
 };
 
 extern const struct class_ops class_soft, class_tsc, class_tracepoint, class_probe, class_hardware,
-	class_msr;
+	class_breakpoint, class_msr;
 
 /* All classes, in the order of their rows; NULL at the end. */
 extern const struct class_ops *const classes[];

@@ -20,8 +20,8 @@ static int class_hardware_add_rows(struct row_table *t, const struct class_machi
 				   struct reason *why)
 {
 	struct perf_pmu pmus[WIRE_CLASS_MAX];
-	/* one number is left for class MSR */
-	int n = perf_discover(pmus, WIRE_CLASS_MAX - 1 - t->nclass, why), err = 0;
+	/* numbers are left for the classes BREAKPOINT and MSR */
+	int n = perf_discover(pmus, WIRE_CLASS_MAX - 2 - t->nclass, why), err = 0;
 
 	for (int i = 0; i < n && !err; i++) {
 		struct row_class class = {

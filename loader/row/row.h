@@ -95,6 +95,7 @@ enum row_verdict {
 	ROW_SLOT_USED,
 	ROW_RESERVED,
 	ROW_NO_MORE,
+	ROW_OTHER_EVENT,		/* of count_rank(), not of row_judge() */
 };
 enum row_verdict row_judge(const struct row *r, const struct row_request *rq);
 

@@ -355,6 +355,7 @@ processes=\"any\"  # security.bsd.unprivileged_proc_debug
 registers=\"any\"  # default
 tracepoints=\"plain\"  # default
 probes=\"none\"  # default
+breakpoints=\"plain\"  # default
 pmcs=\"unlimited\"  # default
 rate=\"unlimited\"  # default
 period=\"1\"  # default

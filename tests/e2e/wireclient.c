@@ -238,6 +238,9 @@ static void do_alloc(char **arg)
 	memcpy(r.event_name, c.name, sizeof(r.event_name));
 	memcpy(r.filter, c.filter, sizeof(r.filter));
 	send_probe(&r);
+	r.config = c.config[0];
+	r.config1 = c.config[1];
+	r.config2 = c.config[2];
 	err = say("alloc", call(WIRE_OP_PMCALLOCATE, &r, sizeof(r)));
 
 	if (!err) {
@@ -493,6 +496,7 @@ static const struct {
 	{ "alloc", 5, do_alloc },
 	{ "tracepoint", 1, do_tracepoint }, { "filter", 1, do_filter },
 	{ "probe", 3, do_probe },
+	{ "breakpoint", 3, do_breakpoint },
 	{ "start", 0, do_start },
 	{ "stop", 0, do_stop },
 	{ "release", 0, do_release },

@@ -20,6 +20,7 @@ struct client {
 	uint32_t probe;			/* their kind of probe, 0: none … */
 	uint64_t probe_site;		/* … its place … */
 	char probe_path[4096];		/* … in this file; "": none goes along */
+	uint64_t config[3];		/* a breakpoint's address, length and type, likewise */
 	unsigned int nsend;		/* go along with the next message */
 	unsigned int unread;		/* replies to a flood */
 	bool unheard;			/* the next request's reply comes later */
@@ -60,6 +61,7 @@ void do_filter(char **arg);
 void do_probe(char **arg);
 /* Fills in the probe; its file is sent with the next message. */
 void send_probe(struct wire_allocate_req *r);
+void do_breakpoint(char **arg);
 void do_release(char **arg);
 void do_read(char **arg);
 void do_crowd(char **arg);

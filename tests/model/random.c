@@ -112,8 +112,9 @@ static void make_class(struct driver *d, struct wire_allocate_req *a)
 					 PMC_CAP_READ | PMC_CAP_EDGE, PMC_CAP_WRITE };
 	const struct wire_classinfo *c = &d->m.info.classes[pick(d, d->m.info.nclass)];
 
-	/* Tracepoints and probes are counted by name: tests/e2e/tracepoint.bats, probe.bats. */
-	if (chance(d, 60) || c->class == PMC_CLASS_TRACEPOINT || c->class == PMC_CLASS_PROBE)
+	/* tests/e2e/tracepoint.bats, probe.bats and breakpoint.bats count the events with names. */
+	if (chance(d, 60) || c->class == PMC_CLASS_TRACEPOINT || c->class == PMC_CLASS_PROBE ||
+	    c->class == PMC_CLASS_BREAKPOINT)
 		c = &d->m.info.classes[0];
 	a->class = chance(d, 3) ? 0x80 + pick(d, 8) : c->class;
 	a->caps = chance(d, 80) ? PMC_CAP_READ : caps[pick(d, sizeof(caps) / sizeof(caps[0]))];

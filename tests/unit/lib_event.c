@@ -93,6 +93,27 @@ static void test_qualifiers(void **state)
 	assert_int_equal(spec.nquals, 0);
 }
 
+/* A slash behind "breakpoint:" is part of the event. */
+static void test_breakpoints(void **state)
+{
+	static const struct evspec_machine m = {
+		.family = EVSPEC_NO_PMU, .nclass = 1, .class = { PMC_CLASS_BREAKPOINT },
+	};
+	struct evspec spec;
+	struct reason why = { "" };
+
+	good("breakpoint:0x10/4:w", &m, PMC_CLASS_BREAKPOINT, "0x10/4:w");
+	good("BREAKPOINT-word+4/2", &m, PMC_CLASS_BREAKPOINT, "word+4/2");
+	good("mem:0x10/1", &m, PMC_CLASS_BREAKPOINT, "0x10/1");
+	good("mem:0x10", &intel, PMC_CLASS_BREAKPOINT, "0x10");
+	assert_int_equal(evspec_parse("cpu/a=1/,usr", &m, &spec, &why), 0);
+	assert_true(spec.raw);
+	assert_int_equal(evspec_parse("mem:kernel:a+1/8:rw,os,usr", &m, &spec, &why), 0);
+	assert_string_equal(spec.event, "kernel:a+1/8:rw");
+	assert_int_equal(spec.nquals, 2);
+	assert_int_equal(evspec_parse("breakpoint:", &m, &spec, &why), -EINVAL);
+}
+
 /* A filter takes the rest of the text; "tracepoint:" is a prefix where there are tracepoints. */
 static void test_tracepoints(void **state)
 {
@@ -233,7 +254,8 @@ int main(void)
 {
 #define T(f) cmocka_unit_test(f)
 	const struct CMUnitTest tests[] = {
-		T(test_fold), T(test_prefix), T(test_qualifiers), T(test_tracepoints), T(test_raw),
+		T(test_fold), T(test_prefix), T(test_qualifiers), T(test_tracepoints),
+		T(test_breakpoints), T(test_raw),
 		T(test_errors),
 		T(test_longest), T(test_alias), T(test_alias_too_long), T(test_second_names),
 	};

@@ -139,6 +139,7 @@ static void test_malformed(void **state)
 		  "container=\"any\" and modes=\"SC,TC\" contradict" },
 		{ "container=any trace=yes", "and trace=\"yes\" contradict" },
 		{ "container=any registers=admin", "and registers=\"admin\" contradict" },
+		{ "container=any breakpoints=any", "and breakpoints=\"any\" contradict" },
 	};
 
 	for (unsigned int i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

@@ -163,6 +163,7 @@ VM_CPUS  := $(addprefix tests/vm/,hotplug.bats model.bats)
 VM_PMU   := tests/vm/hardware.bats
 VM_ONE   := $(addprefix tests/vm/,smoke.bats ops.bats ktr_user.bats)
 VM_MSR   := $(addprefix tests/vm/,kmod.bats registers.bats)
+VM_NAMED := $(addprefix tests/vm/,tracepoint.bats probe.bats breakpoint.bats thread.bats)
 check-vm: vm-overlay  ## everything that needs test guests: all kernels, the arm64 PMU
 	$(Q)$(VM_MATRIX) --kernel 6.1-arm64 --kernel 6.12-arm64 $(VM_EVERY) $(VM_ENDS) \
 		+ --kernel 6.1-x86 --kernel new-x86 $(VM_EVERY) $(VM_ENDS) \
@@ -171,7 +172,7 @@ check-vm: vm-overlay  ## everything that needs test guests: all kernels, the arm
 		+ --arch arm64 $(VM_PMU) \
 		+ --kernel 6.12-x86 $(VM_EVERY) \
 		+ --kernel 6.1-arm64 --kernel new-x86 tests/vm/access.bats \
-		+ --kernel 6.1-x86 --kernel 6.12-arm64 --kernel new-x86 tests/vm/tracepoint.bats tests/vm/thread.bats tests/vm/probe.bats \
+		+ --kernel 6.1-x86 --kernel 6.12-arm64 --kernel new-x86 $(VM_NAMED) \
 		+ --kernel 6.12-arm64 $(VM_ONE) tests/vm/doctor.bats tests/vm/msr.bats tests/vm/req_hardware.bats \
 		+ --kernel 6.12-x86 $(VM_ONE) tests/vm/unit.bats \
 		+ --kernel 6.1-x86 --kernel 6.12-arm64 $(VM_MSR) \

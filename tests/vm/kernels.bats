@@ -70,7 +70,7 @@ refused() {
 #N  NAME             CLASS  STATE    ROW-DISP
  0  SOFT0            SOFT   ENABLED  FREE"
 	done
-	output=$(grep -v ' MSR ' <<<"$output")	# the machine determines the registers
+	output=$(grep -v -e ' MSR ' -e ' BREAKPOINT ' <<<"$output")	# the machine determines the registers
 	rows=33
 	[ "$VM_ARCH" = amd64 ] || rows=39
 	[ "$(grep -c ' ENABLED  ' <<<"$output")" -eq $((2 * rows)) ]

@@ -134,8 +134,8 @@ enum pmc_caps {
 	X(ARMV8, 0x11) X(E500, 0x13) X(BERI, 0x14) X(POWER8, 0x15)			\
 	X(DMC620_PMU_CD2, 0x16) X(DMC620_PMU_C, 0x17) X(CMN600_PMU, 0x18) X(RAPL, 0x19)	\
 	X(PERF, 0x1A)									\
-	/* ours: registers, see pmc.msr(3), pmc.tracepoint(3), pmc.probe(3) */		\
-	X(MSR, 0x40) X(TRACEPOINT, 0x41) X(PROBE, 0x43)				\
+	/* ours: pmc.msr(3), pmc.tracepoint(3), pmc.breakpoint(3), pmc.probe(3) */	\
+	X(MSR, 0x40) X(TRACEPOINT, 0x41) X(BREAKPOINT, 0x42) X(PROBE, 0x43)		\
 	X(K7, 0x80) X(P5, 0x81) X(P6, 0x82) X(P4, 0x83) X(XSCALE, 0x84)			\
 	X(MIPS24K, 0x85) X(OCTEON, 0x86) X(MIPS74K, 0x87)
 

@@ -31,6 +31,7 @@ struct count {
 };
 
 const struct count_holder holder_nothing, holder_own, holder_counter, holder_register;
+const struct count_holder holder_breakpoint;
 
 struct fake fake;
 
@@ -107,6 +108,17 @@ int tracepoints_check(struct tracepoints *t, const char *name, const struct perf
 }
 
 void tracepoints_list(struct tracepoints *t) { }
+
+void breakpoints_discover(struct breakpoints *b)
+{
+	*b = (struct breakpoints){ .data = fake.breakpoints };
+}
+
+struct perf_event_spec breakpoints_spec(uint64_t address, uint64_t length, uint32_t type)
+{
+	return (struct perf_event_spec){ .config1 = address, .config2 = length,
+					 .breakpoint = type };
+}
 
 /* Enough for more than one reply. */
 const char *tracepoints_listed(const struct tracepoints *t, unsigned int i)

@@ -17,6 +17,7 @@ enum fake_register {
 struct fake {
 	bool tracefs;			/* there are tracepoints */
 	bool probes;			/* there are probes */
+	unsigned int breakpoints;	/* registers for them */
 	bool offline[FAKE_CPUS];
 	unsigned int pmus;		/* that perf_discover() finds: 4 rows each */
 	int rank[FAKE_ROWS];		/* what count_rank() says of a row */

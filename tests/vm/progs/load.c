@@ -7,11 +7,12 @@
  * Every thread and child does spins (rounds of two user-mode instructions), pages (fresh pages
  * written), reads (fresh pages read), fills (fresh pages that the kernel writes, in read(2)),
  * switches (voluntary), calls (of sched_get_priority_max(2), every second one with policy 1),
- * moves (to another CPU, each with such a call there, of policy 0) and depth (so many calls of
- * load_descend() inside of each other).  load_call() makes the calls.  threads and children exist
- * before the work begins; late and forks are made
- * then, and each of the forks has `below` children itself.  locks makes two threads
- * fight for a lock of the kernel.
+ * moves (to another CPU, each with such a call there, of policy 0, and a store) and depth (so many
+ * calls of load_descend() inside of each other).  load_call() makes the calls of the kernel.  stores
+ * and loads are of load_word, kernel_stores are read(2) into it, ticks are calls of load_tick().
+ *
+ * threads and children exist before the work begins; late and forks are made then, and each of the
+ * forks has `below` children itself.  locks makes two threads fight for a lock of the kernel.
  *
  * -w: prints "ready", waits for SIGUSR1, works, prints the figures and waits again, so that a
  * measurement that begins after "ready" and ends after the figures should have counted exactly
@@ -54,7 +55,9 @@ struct figures {
 
 enum what {
 	SPINS, PAGES, READS, FILLS, SWITCHES, THREADS, LATE, CHILDREN, FORKS, BELOW, LOCKS,
-	CALLS, MOVES, DEPTH, WHATS
+	CALLS, MOVES, DEPTH,
+	STORES, LOADS, KERNEL_STORES, TICKS,
+	WHATS
 };
 
 static const char *const names[WHATS] = {
@@ -63,6 +66,8 @@ static const char *const names[WHATS] = {
 	[LATE] = "late",	 [CHILDREN] = "children", [FORKS] = "forks",
 	[BELOW] = "below",	 [LOCKS] = "locks",	[CALLS] = "calls",
 	[MOVES] = "moves",	 [DEPTH] = "depth",
+	[STORES] = "stores",	 [LOADS] = "loads",	[KERNEL_STORES] = "kernel_stores",
+	[TICKS] = "ticks",
 };
 
 struct load {
@@ -132,6 +137,41 @@ static void report(int fd, const struct figures *self, const struct figures *all
 	print(fd, "least", least);
 	print(fd, "self", self);
 	print(fd, "all", all);
+}
+
+/* --- memory that breakpoints watch ------------------------------------------------------------ */
+
+volatile uint32_t load_word;
+volatile uint64_t load_neighbour;	/* of another address, as often written */
+void load_tick(void);
+
+__attribute__((noinline)) void load_tick(void)
+{
+	__asm__ volatile("");
+}
+
+/* One byte, so that the kernel writes it by one instruction. */
+static void store_by_kernel(void)
+{
+	int zero = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+
+	if (zero < 0 || read(zero, (void *)(uintptr_t)&load_word, 1) != 1)
+		die("/dev/zero");
+	close(zero);
+}
+
+static void watched(const unsigned long *n)
+{
+	for (unsigned long i = 0; i < n[STORES]; i++) {
+		load_word = (uint32_t)i;
+		load_neighbour = i;
+	}
+	for (unsigned long i = 0; i < n[LOADS]; i++)
+		(void)load_word;
+	for (unsigned long i = 0; i < n[KERNEL_STORES]; i++)
+		store_by_kernel();
+	for (unsigned long i = 0; i < n[TICKS]; i++)
+		load_tick();
 }
 
 /* --- the work --------------------------------------------------------------------------------- */
@@ -232,6 +272,7 @@ static void move_once(void)
 	if (sched_setaffinity(0, sizeof(one), &one))
 		die("a move");
 	load_call(SCHED_OTHER);
+	load_word = 0;
 	if (sched_setaffinity(0, sizeof(may), &may))
 		die("CPUs");
 }
@@ -249,6 +290,7 @@ static void work(const struct load *l)
 		move_once();
 	if (l->n[DEPTH] && load_descend(l->n[DEPTH]) != l->n[DEPTH])
 		die("a descent");
+	watched(l->n);
 	if (l->n[SPINS])
 		spin(l->n[SPINS]);
 }

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * See breakpoints.h.  The kernel reserves a register when an event is opened, whether it runs or
+ * not, so that disabled events of this thread find all that is free beside the events of the CPUs.
+ */
+#include <linux/hw_breakpoint.h>
+#include <linux/perf_event.h>
+#include <unistd.h>
+
+#include "breakpoints.h"
+
+#define REGISTERS_MAX 16u	/* of a kind; no architecture has more */
+
+/* perf_event_attr has the address in config1 and the length in config2. */
+struct perf_event_spec breakpoints_spec(uint64_t address, uint64_t length, uint32_t type)
+{
+	return (struct perf_event_spec){
+		.type = PERF_TYPE_BREAKPOINT, .config1 = address, .config2 = length,
+		.breakpoint = type,
+	};
+}
+
+static int breakpoint_open(uint64_t length, uint32_t type)
+{
+	static const uint64_t data = 0;	/* aligned, and never written */
+	const void *code = (const void *)(uintptr_t)breakpoints_discover;
+	struct perf_event_spec spec = breakpoints_spec(
+		(uint64_t)(uintptr_t)(type == HW_BREAKPOINT_X ? code : &data), length, type);
+
+	return perf_open_task(&spec, 0, -1);
+}
+
+static bool breakpoint_works(uint64_t length, uint32_t type)
+{
+	int fd = breakpoint_open(length, type);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+static uint32_t breakpoint_open_all(uint64_t length, uint32_t type, int *fds)
+{
+	uint32_t n = 0;
+
+	while (n < REGISTERS_MAX && (fds[n] = breakpoint_open(length, type)) >= 0)
+		n++;
+	return n;
+}
+
+static void breakpoint_close_all(const int *fds, uint32_t n)
+{
+	while (n)
+		close(fds[--n]);
+}
+
+void breakpoints_discover(struct breakpoints *b)
+{
+	int data[REGISTERS_MAX], code[REGISTERS_MAX];
+
+	*b = (struct breakpoints){
+		.reads = breakpoint_works(4, HW_BREAKPOINT_R),
+		.any_length = breakpoint_works(3, HW_BREAKPOINT_W),
+		.short_code = breakpoint_works(4, HW_BREAKPOINT_X),
+	};
+	/* The exceptions of 64-bit ARM, which has these lengths, are masked in the kernel. */
+	b->user_only = b->any_length;
+	b->data = breakpoint_open_all(8, HW_BREAKPOINT_W, data);
+	b->code = breakpoint_open_all(sizeof(long), HW_BREAKPOINT_X, code);
+	breakpoint_close_all(code, b->code);
+	breakpoint_close_all(data, b->data);
+}

@@ -1,0 +1,150 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Breakpoints against what the workload did, on every kernel and architecture: programs and the kernel, processes, trees,
+# CPUs, moves between CPUs, CPUs that go and come; what the CPU lacks.  progs/load.c stores, loads and calls.
+
+load helpers
+
+# shellcheck disable=SC2154 # run_counts sets counts
+counts_are() {
+	[ "${counts[*]}" = "$*" ] || { echo "counted ${counts[*]}, not $*" >&2; return 1; }
+}
+
+# refused TEXT PMCSTAT-ARGUMENT...
+refused() {
+	run vm pmcstat "${@:2}" load
+	echo "$output"
+	[[ $status -ne 0 && $output == *"$1"* ]]
+}
+
+# The call that `load calls=N` makes.
+kernel_function() {
+	case $VM_ARCH in
+	amd64) echo __x64_sys_sched_get_priority_max ;;
+	arm64) echo __arm64_sys_sched_get_priority_max ;;
+	esac
+}
+
+@test "PERF-123, PERF-124, PERF-125, PERF-129, PERF-132: stores, accesses, executions, bytes and long words" {
+	run_counts -p breakpoint:load_word:w -p breakpoint:load_tick load stores=1000 loads=500 ticks=70
+	counts_are 1000 70
+	run_counts -p breakpoint:load_word load stores=1000 loads=500
+	counts_are 1500
+	run_counts -p breakpoint:load_neighbour:w load stores=100
+	counts_are 100
+	run_counts -p mem:load_word+2/2:w,usr load stores=100 kernel_stores=5
+	counts_are 100
+}
+
+@test "the kernel's accesses to a program's memory, where the CPU shows them" {
+	if [ "$VM_ARCH" = amd64 ]; then
+		# One after the other: of the registers that an access meets, QEMU reports one only.
+		for each in load_word:w=105 load_word/1:w,os=5 load_word+2/2:w=100 load_word:w,usr=100; do
+			run_counts -p "breakpoint:${each%=*}" load stores=100 kernel_stores=5
+			counts_are "${each#*=}"
+		done
+		return
+	fi
+	run_counts -p breakpoint:load_word:w load stores=100 kernel_stores=5
+	counts_are 100
+	# While the kernel is watched, too.
+	run_counts -p breakpoint:load_word:w -p "breakpoint:kernel:$(kernel_function)" load stores=100 kernel_stores=5 calls=3
+	counts_are 100 3
+	refused "this CPU does not watch the kernel's accesses to a program's memory: leave os out" -p breakpoint:load_word:w,os
+	refused 'watches memory less than 256 bytes from 0x' -p breakpoint:load_word:w -p breakpoint:load_neighbour:w
+	refused 'watches memory less than 256 bytes from 0x' -p breakpoint:load_word:w -d -p breakpoint:load_word:w
+}
+
+@test "PERF-122, PERF-133, PERF-134: what depends on the CPU" {
+	if [ "$VM_ARCH" = amd64 ]; then
+		refused 'this CPU counts no reads alone: use rw, or subtract the writes (w)' -p breakpoint:load_word:r
+		refused 'this CPU watches 1, 2, 4 or 8 bytes at once, not 3' -p breakpoint:load_word/3:w
+		refused 'executions are counted with length 8' -p breakpoint:load_tick/4:x
+		refused '4 does not divide the address: use a shorter length' -p breakpoint:load_word+2/4:w
+		return
+	fi
+	run_counts -p breakpoint:load_word:r -p breakpoint:load_tick/4:x load stores=100 loads=50 ticks=7
+	counts_are 50 7
+	run_counts -p breakpoint:load_word/3:w load stores=100 loads=50
+	counts_are 100
+	refused 'on both sides of an address that 8 divides' -p breakpoint:load_neighbour+6/4:w
+	refused 'instructions have addresses that 4 divides' -p breakpoint:load_tick+2:x
+}
+
+@test "threads and children, with -d only" {
+	run_counts -p breakpoint:load_word:w -d -p breakpoint:load_tick load stores=100 ticks=10 late=2 forks=2 below=2
+	counts_are 300 90
+	run_counts -p breakpoint:load_tick -d -p breakpoint:load_word:w load stores=100 ticks=10 late=2 forks=2 below=2
+	counts_are 30 900
+}
+
+@test "unprivileged owners: the same counts, by events of their own threads" {
+	run vm_sh 'su nobody -s /bin/sh -c "pmcstat -q --csv -C -d -p breakpoint:load_word:w -p breakpoint:load_tick \
+		load stores=100 ticks=10 late=2 forks=2 below=2" 2>&1 >/dev/null'
+	echo "$output"
+	status_is 0
+	[[ ${lines[-1]} == *,900,90 ]]
+	run vm_sh 'su nobody -s /bin/sh -c "pmcstat -p breakpoint:0xffff800000000000:w load" 2>&1'
+	[[ $output == *"it needs CAP_PERFMON or a rule with breakpoints=\"any\""* ]]
+}
+
+@test "moves between CPUs lose nothing" {
+	run_counts -p breakpoint:load_word:w -p CPU_MIGRATIONS load moves=200
+	[ "${counts[0]}" -eq 200 ]
+	[ "${counts[1]}" -ge 200 ]
+}
+
+@test "PERF-138: functions of the kernel, for a process and for a CPU" {
+	run_counts -p "breakpoint:kernel:$(kernel_function)" -d -p "breakpoint:kernel:$(kernel_function):x,os" load calls=300 forks=1
+	counts_are 300 600
+	run vm_sh "pmcstat -q --csv -C -c 1 -s breakpoint:kernel:$(kernel_function) taskset 2 load calls=100 2>&1 >/dev/null"
+	echo "$output"
+	status_is 0
+	[[ ${lines[-1]} == *,100 ]]
+}
+
+@test "a CPU that goes and comes watches again" {
+	# The targets stay on the other CPU until the daemon, which looks before it answers, has seen that.
+	run vm_sh "taskset 1 pmcstat -q --csv -C -d -p breakpoint:kernel:$(kernel_function) sh -c 'load calls=10
+		echo 0 >/sys/devices/system/cpu/cpu1/online && load calls=10 && echo 1 >/sys/devices/system/cpu/cpu1/online &&
+		pmccontrol -l >/dev/null && taskset 2 load calls=10; true' 2>&1 >/dev/null"
+	echo "$output"
+	status_is 0
+	[[ ${lines[-1]} == *,30 ]]
+}
+
+@test "PERF-137, PERF-354: all registers, and no more" {
+	rows=$(vm pmccontrol -l | sed '/^#CPU 1/,$d' | grep -c BREAKPOINT)
+	if [ "$VM_ARCH" = amd64 ]; then [ "$rows" -eq 4 ]; else [ "$rows" -ge 6 ]; fi
+	data='-p breakpoint:0x1000:w -p breakpoint:0x2000:w -p breakpoint:0x3000:w'
+	# shellcheck disable=SC2086 # words
+	run_counts $data -p breakpoint:load_word:w load stores=9
+	counts_are 0 0 0 9
+	if [ "$VM_ARCH" = arm64 ]; then
+		# Instructions have registers of their own.
+		# shellcheck disable=SC2086 # words
+		run_counts $data -p breakpoint:load_word:w -p breakpoint:load_tick load stores=9 ticks=8
+		counts_are 0 0 0 9 8
+	fi
+	more=()
+	for n in {1..17}; do more+=(-p "breakpoint:0x${n}000:w"); done
+	run vm pmcstat "${more[@]}" load
+	[[ $output == *"no row of class BREAKPOINT"*"held by this process"*"release one of yours first"* ]]
+}
+
+@test "after a daemon that was killed, the next one has all registers and counts exactly" {
+	rows=$(vm pmccontrol -l | grep -c BREAKPOINT)
+	vm_spawn /tmp/out pmcstat -q -o /tmp/rows -w 100 -p breakpoint:0x1000 -p breakpoint:0x2000 -p breakpoint:0x3000 sleep 1000 >/dev/null
+	vm_until 60 'pmccontrol -l | grep -q "BREAKPOINT2.*THREAD"'
+	vm_daemon_stop KILL
+	vm killall sleep
+	vm_daemon
+	[ "$(vm pmccontrol -l | grep -c BREAKPOINT)" -eq "$rows" ]
+	run_counts -p breakpoint:load_word:w load stores=77
+	counts_are 77
+}
+
+@test "the kernel has not complained" {
+	vm_clean_log
+}
