@@ -361,7 +361,7 @@ bool count_measures(const struct count *c, pid_t tgid)
 	return target_row(c->e->targets, tgid, c->spec.row) == c;
 }
 
-uint64_t count_target_rows(const struct engine *e, pid_t tgid)
+row_mask count_target_rows(const struct engine *e, pid_t tgid)
 {
 	return target_rows(e->targets, tgid);
 }

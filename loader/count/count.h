@@ -28,15 +28,19 @@ struct count_holder;
 struct count_owner;
 struct user;
 
+/* Processes are measured on the rows 0 … TARGET_ROWS-1; bit r of a row_mask is row r. */
+#define TARGET_ROWS 128
+typedef unsigned __int128 row_mask;
+
 /*
  * Holders that classes name, see holder.h.  holder_nothing: holds nothing, so the number of PMCs is
  * not limited.  holder_own: an event of its own for each PMC, or a count that the kernel or a
  * program keeps anyway.  holder_counter: a counter of the CPUs, shared by all PMCs of the row.
- * holder_register: a register, for any number of PMCs.
+ * holder_register: a register, for any number of PMCs.  holder_breakpoint: a breakpoint register of
+ * the CPUs, for all PMCs of one address.
  */
-extern const struct count_holder holder_nothing, holder_own, holder_counter, holder_register;
-/* A breakpoint register of the CPUs, for all PMCs of one address. */
-extern const struct count_holder holder_breakpoint;
+extern const struct count_holder holder_nothing, holder_own, holder_counter, holder_register,
+	holder_breakpoint;
 
 /* Where a PMC with holder_own takes its count from. */
 enum count_from {
@@ -148,7 +152,7 @@ bool count_follows_setid(const struct count *c);
 /* True if a child of its targets found no room among the targets. */
 bool count_lost_children(const struct count *c);
 /* Bit r: some PMC on row r, of any owner, has the process as a target. */
-uint64_t count_target_rows(const struct engine *e, pid_t tgid);
+row_mask count_target_rows(const struct engine *e, pid_t tgid);
 
 /*
  * True if the daemon holds a counter of that CPU for the (hardware) row at this moment.  Per-task

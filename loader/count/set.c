@@ -19,13 +19,13 @@ struct set_key set_rest(const struct set *set, const struct count *c)
 	struct set_key k = set_key(set);
 
 	k.row[c->spec.row] = NULL;
-	k.waits &= ~(1ull << c->spec.row);
+	k.waits &= ~((row_mask)1 << c->spec.row);
 	return k;
 }
 
 static struct sets *set_bucket(struct targets *ts, const struct set_key *k)
 {
-	uint64_t hash = k->waits;
+	uint64_t hash = (uint64_t)k->waits ^ (uint64_t)(k->waits >> 64);
 
 	for (unsigned int r = 0; r < TARGET_ROWS; r++)
 		if (k->row[r])
@@ -223,7 +223,7 @@ static int set_part(struct targets *ts, const struct set_key *k, unsigned int id
 			part.row[r] = k->row[r];
 			continue;
 		}
-		part.waits &= ~(1ull << r);
+		part.waits &= ~((row_mask)1 << r);
 		all = false;
 	}
 	return all ? (int)id : set_get(ts, &part, m);

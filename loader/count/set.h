@@ -39,7 +39,7 @@ struct set {
 	unsigned int child;		/* set of a forked child, 0: none */
 	unsigned int secure;		/* set after a set-id exec, 0: none */
 	unsigned int exec;		/* set after any exec, 0: unchanged */
-	uint64_t waits;			/* bit r: row[r] counts only after an exec */
+	row_mask waits;			/* bit r: row[r] counts only after an exec */
 	struct count *row[TARGET_ROWS];
 	uint8_t member[TARGET_ROWS];	/* index of a sliced PMC in abi_set.member */
 	bool reachable;
@@ -71,7 +71,7 @@ struct maker {
  */
 struct set_key {
 	struct count *row[TARGET_ROWS];
-	uint64_t waits;
+	row_mask waits;
 };
 struct set_key set_key(const struct set *set);
 /* The key of the set without this PMC. */

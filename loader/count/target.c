@@ -55,13 +55,13 @@ struct count *target_row(struct targets *ts, pid_t tgid, unsigned int row)
 	return set && row < TARGET_ROWS ? set->row[row] : NULL;
 }
 
-uint64_t target_rows(struct targets *ts, pid_t tgid)
+row_mask target_rows(struct targets *ts, pid_t tgid)
 {
 	const struct set *set = set_of(ts, tgid);
-	uint64_t rows = 0;
+	row_mask rows = 0;
 
 	for (unsigned int row = 0; set && row < TARGET_ROWS; row++)
-		rows |= (uint64_t)(set->row[row] != NULL) << row;
+		rows |= (row_mask)(set->row[row] != NULL) << row;
 	return rows;
 }
 
@@ -129,7 +129,7 @@ static int target_join_once(struct targets *ts, struct count *c, pid_t tgid, boo
 			    "allocate another PMC, which gets another row, or release that one",
 			    c->spec.row, c->spec.row_name, tgid);
 	k.row[c->spec.row] = c;
-	k.waits |= (uint64_t)waits << c->spec.row;
+	k.waits |= (row_mask)waits << c->spec.row;
 	if (set_sliced_members(k.row) > ABI_MAX_MEMBERS)
 		return deny(why, -EBUSY,
 			    "process %d is measured by %d PMCs already, as many as fit",

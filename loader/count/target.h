@@ -11,13 +11,13 @@
 #include <sys/types.h>
 
 #include "loader/base/base.h"
+#include "count.h"
 
 struct count;
 struct count_row;
 struct engine;
 struct targets;
 
-#define TARGET_ROWS 64
 #define TARGET_SETS 4095u		/* the most that users can have: POOL_SETS */
 
 struct targets *targets_new(struct engine *e);
@@ -29,7 +29,7 @@ struct count_row *target_count_row(struct targets *ts, unsigned int row);
 /* The PMC that measures the process on the row, NULL if none. */
 struct count *target_row(struct targets *ts, pid_t tgid, unsigned int row);
 /* Bit r: some PMC measures the process on row r. */
-uint64_t target_rows(struct targets *ts, pid_t tgid);
+row_mask target_rows(struct targets *ts, pid_t tgid);
 
 /* -EEXIST: has this PMC; -EBUSY: the row is taken; -ESRCH: exited; -EAGAIN: a quota is reached. */
 /* `waits`: the process is counted from its next exec on. */

@@ -216,14 +216,14 @@ static unsigned int choose_rows(struct request *rq, struct allocation *p,
 	bool shareable = p->class->ops->shared;
 	bool no_more = row_class_pools(p->class) && may_open_none(rq, p);
 	unsigned int n = 0, reserve = user_reserve(o->user, p->rows);
-	uint64_t targets = p->system ? 0 : count_target_rows(rq->d->engine, o->cred.pid);
+	row_mask targets = p->system ? 0 : count_target_rows(rq->d->engine, o->cred.pid);
 
 	for (unsigned int row = p->first; row < p->first + p->rows; row++) {
 		const struct row *r = &rq->d->rows.rows[row];
 		struct row_request q = {
 			.system = p->system, .cpu = p->cpu, .shareable = shareable,
 			.own = pmc_own_on_row(o, row, p->system, p->cpu),
-			.target = row < 64 && targets >> row & 1,
+			.target = row < TARGET_ROWS && targets >> row & 1,
 			.reserved = !o->user->privileged && row_is_reserved(p->class, row, reserve),
 			.no_more = no_more,
 		};

@@ -346,12 +346,12 @@ int count_each_target(const struct count *c, void (*fn)(void *arg, pid_t tgid), 
 bool count_follows_setid(const struct count *c) { return false; }
 bool count_measures(const struct count *c, pid_t tgid) { return find(c, tgid) >= 0; }
 
-uint64_t count_target_rows(const struct engine *e, pid_t tgid)
+row_mask count_target_rows(const struct engine *e, pid_t tgid)
 {
-	uint64_t rows = 0;
+	row_mask rows = 0;
 
 	for (struct count *c = fake.list; c; c = c->next)
-		rows |= (uint64_t)(find(c, tgid) >= 0) << c->spec.row % 64;
+		rows |= (row_mask)(find(c, tgid) >= 0) << c->spec.row % TARGET_ROWS;
 	return rows;
 }
 
