@@ -58,6 +58,20 @@ struct unwind_page {
 	__u32 first, rows;		/* of the table's rows */
 };
 
+/* How a chain of callers ended. */
+enum unwind_cut {
+	UNWIND_WHOLE,			/* at the outermost frame */
+	UNWIND_CUT_DEPTH,		/* at the limit of frames */
+	UNWIND_CUT_UNMAPPED,		/* at an address outside of executable mappings */
+	UNWIND_CUT_TABLE,		/* in a file whose table is not there (yet) */
+	UNWIND_CUT_RULE,		/* in code without call frame information */
+	UNWIND_CUT_FORM,		/* … with information that no rule expresses */
+	UNWIND_CUT_STACK,		/* the stack could not be read */
+	UNWIND_CUT_STUCK,		/* the caller's frame is not above its callee's */
+	UNWIND_CUT_REGISTER,		/* at a rule that uses a register that is not known */
+	UNWIND_CUTS
+};
+
 #define UNWIND_RULE_NONE 0u
 #define UNWIND_RULE_BAD	 1u
 

@@ -75,12 +75,13 @@ static int image_head_read(struct image_file *f, struct image *image)
 /* Segments are sorted and do not overlap, as the kernel wants them. */
 static int image_code_add(struct image_file *f, struct image *image, const Elf64_Phdr *ph)
 {
-	struct image_code *code = &image->code[image->ncode];
+	struct unwind_code *code = &image->code[image->ncode];
 
-	if (image->ncode == IMAGE_CODE_MAX)
+	if (image->ncode == UNWIND_CODE_MAX)
 		return deny(f->why, -E2BIG, "it has more than %u executable segments",
-			    IMAGE_CODE_MAX);
+			    UNWIND_CODE_MAX);
 	code->start = ph->p_vaddr;
+	code->offset = ph->p_offset;
 	if (__builtin_add_overflow(ph->p_vaddr, ph->p_memsz, &code->end) ||
 	    (image->ncode && code->start < code[-1].end))
 		return deny(f->why, -EBADMSG, "its executable segments overlap");
@@ -112,7 +113,7 @@ static int image_code_read(struct image_file *f, struct image *image)
 uint64_t image_clip(const struct image *image, uint64_t start, uint64_t size)
 {
 	for (uint32_t i = 0; i < image->ncode; i++) {
-		const struct image_code *code = &image->code[i];
+		const struct unwind_code *code = &image->code[i];
 
 		if (start >= code->start && start < code->end)
 			return size < code->end - start ? size : code->end - start;

@@ -5,13 +5,9 @@
 
 #include "cfi.h"
 
-#define IMAGE_CODE_MAX 16u
-
 struct image {
 	enum unwind_arch arch;
-	struct image_code {
-		uint64_t start, end;	/* addresses of an executable segment; sorted */
-	} code[IMAGE_CODE_MAX];
+	struct unwind_code code[UNWIND_CODE_MAX];	/* sorted */
 	uint32_t ncode;
 	uint64_t base;			/* of the first page with code */
 	uint32_t npages;

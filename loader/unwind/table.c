@@ -2,6 +2,7 @@
 /* Rows and rules of a file, in the order of addresses. */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "bpf/unwind/unwind_rows.h"
 #include "cfi_rule.h"
@@ -209,6 +210,8 @@ static int table_compile(struct table_builder *b, const struct image *image)
 	if (err)
 		return err;
 	t->arch = image->arch;
+	memcpy(t->code, image->code, sizeof(t->code));
+	t->ncode = image->ncode;
 	t->base = image->base;
 	t->npages = image->npages;
 	t->pages = calloc(t->npages, sizeof(*t->pages));
@@ -244,6 +247,17 @@ void unwind_table_free(struct unwind_table *t)
 	free(t->rows);
 	free(t->rules);
 	*t = (struct unwind_table){ .nrows = 0 };
+}
+
+uint64_t unwind_table_address(const struct unwind_table *t, uint64_t offset)
+{
+	for (uint32_t i = 0; i < t->ncode; i++) {
+		const struct unwind_code *code = &t->code[i];
+
+		if (offset >= code->offset && offset - code->offset < code->end - code->start)
+			return code->start + (offset - code->offset);
+	}
+	return 0;
 }
 
 uint32_t unwind_table_rule(const struct unwind_table *t, uint64_t address)

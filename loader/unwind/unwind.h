@@ -27,6 +27,7 @@
 #define UNWIND_FDES_MAX	   (4u << 20)	/* entries */
 #define UNWIND_ROWS_MAX	   (8u << 20)
 #define UNWIND_PAGES_MAX   65535u	/* 4 GB of addresses */
+#define UNWIND_CODE_MAX	   16u		/* executable segments */
 #define UNWIND_STEPS_MAX   65536u	/* instructions of an entry */
 #define UNWIND_WORK_MAX	   (256u << 20)	/* bytes of entries and instructions read, repeatedly too */
 
@@ -40,8 +41,15 @@ struct unwind_input {
 	bool vdso;			/* the kernel's own: look for its sigreturn trampoline */
 };
 
+/* An executable segment: its addresses, and where it is in the file. */
+struct unwind_code {
+	uint64_t start, end, offset;
+};
+
 struct unwind_table {
 	enum unwind_arch arch;
+	struct unwind_code code[UNWIND_CODE_MAX];	/* sorted */
+	uint32_t ncode;
 	uint64_t base;			/* address of the first page */
 	struct unwind_page *pages;
 	uint32_t *rows;
@@ -58,6 +66,8 @@ struct unwind_table {
 int unwind_table_build(struct unwind_table *t, const struct unwind_input *in, struct reason *why);
 void unwind_table_free(struct unwind_table *t);
 
+/* The address of the code at an offset in the file; 0: there is none. */
+uint64_t unwind_table_address(const struct unwind_table *t, uint64_t offset);
 /* The number of the rule for an address, as the walker finds it. */
 uint32_t unwind_table_rule(const struct unwind_table *t, uint64_t address);
 
