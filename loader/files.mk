@@ -54,7 +54,7 @@ LOADER_OPS_SRCS := loader/policy/access.c loader/daemon/heartbeat.c loader/proce
 	loader/op/log.c loader/op/start.c loader/op/tunable.c loader/op/op.c loader/pmc/owner.c loader/op/permit.c loader/op/release.c loader/op/reply.c loader/op/request.c loader/op/rw.c loader/pmc/pmc.c loader/policy/cred.c loader/policy/grant.c loader/policy/setting.c loader/policy/site.c loader/policy/site_name.c loader/policy/rules.c loader/daemon/raise.c loader/daemon/rules_read.c \
 	loader/server/receive.c loader/op/refusal.c loader/pmc/pmc_release.c loader/row/class.c loader/row/class_hardware.c loader/row/class_msr.c loader/row/class_soft.c loader/row/class_tracepoint.c loader/kernel/tracefs_name.c loader/row/class_tsc.c loader/row/row.c loader/row/soft.c loader/policy/user.c loader/daemon/watchdog.c loader/daemon/notify.c loader/base/text.c $(BASE_SRCS)
 FUZZ_SRCS_wire := $(LOADER_FAKE_SRCS) $(LOADER_OPS_SRCS)
-FUZZ_SRCS_unwind := $(wildcard loader/unwind/*.c) lib/base/reason.c
+FUZZ_SRCS_unwind := $(filter-out loader/unwind/unwind_%,$(wildcard loader/unwind/*.c)) lib/base/reason.c
 FUZZ_SRCS_msrlist := loader/config/msrlist.c loader/base/file.c lib/base/reason.c
 FUZZ_SRCS_config := loader/config/config.c loader/config/ktrconf.c lib/base/journal.c lib/base/ktrmask.c lib/base/nearest.c loader/base/debug.c loader/base/messages.c loader/base/text.c lib/base/reason.c
 FUZZ_SRCS_site := loader/policy/site.c loader/policy/setting.c loader/base/fiber.c $(FUZZ_SRCS_config)
