@@ -45,6 +45,7 @@ $(foreach name,registers ops alloc state gates msr,\
 	$(eval UNIT_OBJS_loader_$(name) := $(LOADER_FAKE_SRCS:%.c=$(O)/obj/%.o) $(LOADER_TEST)))
 UNIT_LIBS_loader_msrdev += -Wl,--wrap=open -Wl,--wrap=ioctl
 UNIT_LIBS_loader_logend += -Wl,--wrap=setsockopt -Wl,--wrap=close -Wl,--wrap=clock_gettime
+UNIT_LIBS_loader_unwind += -ldw -lelf
 UNIT_OBJS_base_helper := $(UNIT_UTIL_A) $(BASE_A)
 UNIT_OBJS_base_journal := $(O)/obj/loader/base/messages.o $(BASE_A)
 LOADER_OPS_SRCS := loader/policy/access.c loader/daemon/heartbeat.c loader/process/buildid.c loader/config/config.c loader/machine/cpu.c loader/daemon/daemon.c loader/base/debug.c loader/errand/errand.c loader/base/fiber.c loader/base/file.c \
@@ -53,6 +54,7 @@ LOADER_OPS_SRCS := loader/policy/access.c loader/daemon/heartbeat.c loader/proce
 	loader/op/log.c loader/op/start.c loader/op/tunable.c loader/op/op.c loader/pmc/owner.c loader/op/permit.c loader/op/release.c loader/op/reply.c loader/op/request.c loader/op/rw.c loader/pmc/pmc.c loader/policy/cred.c loader/policy/grant.c loader/policy/setting.c loader/policy/site.c loader/policy/site_name.c loader/policy/rules.c loader/daemon/raise.c loader/daemon/rules_read.c \
 	loader/server/receive.c loader/op/refusal.c loader/pmc/pmc_release.c loader/row/class.c loader/row/class_hardware.c loader/row/class_msr.c loader/row/class_soft.c loader/row/class_tracepoint.c loader/row/class_probe.c loader/row/class_breakpoint.c loader/kernel/tracefs_name.c loader/row/class_tsc.c loader/row/row.c loader/row/soft.c loader/policy/user.c loader/daemon/watchdog.c loader/daemon/notify.c loader/base/text.c $(BASE_SRCS)
 FUZZ_SRCS_wire := $(LOADER_FAKE_SRCS) $(LOADER_OPS_SRCS)
+FUZZ_SRCS_unwind := $(filter-out loader/unwind/unwind_%,$(wildcard loader/unwind/*.c)) lib/base/reason.c
 FUZZ_SRCS_msrlist := loader/config/msrlist.c loader/base/file.c lib/base/reason.c
 FUZZ_SRCS_config := loader/config/config.c loader/config/ktrconf.c lib/base/journal.c lib/base/ktrmask.c lib/base/nearest.c loader/base/debug.c loader/base/messages.c loader/base/text.c lib/base/reason.c
 FUZZ_SRCS_site := loader/policy/site.c loader/policy/setting.c loader/base/fiber.c $(FUZZ_SRCS_config)

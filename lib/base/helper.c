@@ -231,6 +231,14 @@ static void helper_idle(struct helpers *h, struct helper *p)
 	helper_charge_over(p);
 }
 
+static void helper_done(struct helpers *h, struct helper *p, uint32_t end)
+{
+	if (end == HELPER_END_ALL)
+		helper_end(h, p);
+	else
+		helper_idle(h, p);
+}
+
 /* The next deadline. */
 static void helpers_arm(const struct helpers *h)
 {
@@ -378,7 +386,7 @@ enum helper_state helper_read(struct helpers *h, struct helper_task *t, struct h
 	} else {
 		t->helper = NULL;
 		t->result = answer.result;
-		helper_idle(h, p);
+		helper_done(h, p, answer.end);
 	}
 	helpers_arm(h);
 	return HELPER_END;
@@ -474,7 +482,7 @@ static void helper_drain(struct helpers *h, struct helper *p)
 		h->idle_n -= !p->deadline;
 		helper_end(h, p);
 	} else if (answer.end) {
-		helper_idle(h, p);
+		helper_done(h, p, answer.end);
 	}
 }
 

@@ -49,6 +49,12 @@ typedef int helper_job(struct helper_call *call);
 int helper_emit(const struct helper_call *call, const void *data, size_t len, const int *fds,
 		unsigned int nfds);
 
+/*
+ * Ends the job and its helper.  It needs write(2) and exit_group(2) only: for jobs that have given
+ * up all other system calls, and can pass no descriptor on.
+ */
+_Noreturn void helper_finish(const struct helper_call *call, int result);
+
 /* --- in the daemon ---------------------------------------------------------------------------- */
 
 struct helpers_spec {

@@ -8,6 +8,9 @@
 
 #define HELPER_JOB_CLOSE ~0u		/* the one job of our own */
 
+#define HELPER_END_CALL 1u		/* of the call */
+#define HELPER_END_ALL	2u		/* … and of the helper, which takes no other */
+
 /* Before the argument of a call. */
 struct helper_order {
 	uint32_t job;
@@ -15,7 +18,7 @@ struct helper_order {
 };
 /* Before each part. */
 struct helper_answer {
-	uint32_t end;			/* it is the last: `result` holds */
+	uint32_t end;			/* HELPER_END_…; not 0: it is the last, `result` holds */
 	int32_t result;
 };
 

@@ -21,6 +21,14 @@ int helper_emit(const struct helper_call *call, const void *data, size_t len, co
 	return message_send(call->socket, &head, sizeof(head), data, len, fds, nfds, 0);
 }
 
+_Noreturn void helper_finish(const struct helper_call *call, int result)
+{
+	const struct helper_answer end = { .end = HELPER_END_ALL, .result = result };
+
+	(void)!write(call->socket, &end, sizeof(end));
+	_exit(0);
+}
+
 /* Waits until the daemon has closed its own copies of the descriptors, so that ours are last. */
 static void helper_await_owner(int socket)
 {
@@ -36,7 +44,7 @@ static void helper_serve(int socket, helper_job *const *jobs, unsigned int njobs
 {
 	uint8_t arg[HELPER_MAX_ARG] __attribute__((aligned(8)));
 	int fds[HELPER_MAX_FDS];
-	struct helper_answer end = { .end = 1 };
+	struct helper_answer end = { .end = HELPER_END_CALL };
 	struct helper_order order;
 	struct helper_call call = { .arg = arg, .fds = fds, .socket = socket };
 	long n = message_receive(socket, &order, sizeof(order), arg, sizeof(arg), fds, &call.nfds,

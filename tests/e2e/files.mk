@@ -150,6 +150,21 @@ $(O)/tests/dumped: $(O)/obj/tests/e2e/dumped.o $(LIBKTR)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_LDFLAGS) $(CLI_LDFLAGS) -Wl,--build-id -o $@ $< -L$(O)/lib -lktr -lpthread
 
+# Stacks of all shapes, and a comparison of two ways to walk them.
+LINT_C += tests/e2e/unwound.c $(wildcard tests/e2e/truth*.c)
+UNWOUND := $(O)/tests/unwound $(O)/tests/unwound-static $(O)/tests/unwound-static-pie
+$(UNWOUND): tests/e2e/unwound.c $(O)/flags
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -fomit-frame-pointer -fno-optimize-sibling-calls -pthread \
+		$(patsubst unwound-%,-%,$(filter-out unwound,$(@F))) -o $@ $<
+
+$(O)/tests/truth: $(patsubst %.c,$(O)/obj/%.o,$(wildcard tests/e2e/truth*.c)) $(LOADER_A) $(BASE_A)
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -ldw -lelf
+E2E_NEEDS += $(UNWOUND) $(O)/tests/truth
+
 # The benchmark, built with its own makefile.
 E2E_NEEDS += $(O)/bench/pmcbpf-bench
 

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "image.h"
+
+#define PHDRS_MAX	512u
+#define FRAME_NAME	".eh_frame"
+#define X86_64_UNWIND	0x70000001u	/* the type of .eh_frame by the x86-64 ABI */
+
+struct image_file {
+	const struct unwind_input *in;
+	Elf64_Ehdr head;
+	Elf64_Phdr *phdrs;
+	struct reason *why;
+};
+
+/* Whole reads only: a file that ends earlier is damaged. */
+static int image_bytes(const struct image_file *f, uint64_t offset, void *buf, size_t len)
+{
+	const struct unwind_input *in = f->in;
+	size_t done = 0;
+
+	if (in->fd < 0) {
+		if (offset > in->size || len > in->size - offset)
+			return deny(f->why, -EBADMSG, "it is truncated");
+		memcpy(buf, in->memory + offset, len);
+		return 0;
+	}
+	while (done < len) {
+		const uint64_t at = offset + done;
+		ssize_t n = at > INT64_MAX ? 0 : pread(in->fd, (char *)buf + done, len - done,
+						       (off_t)at);
+
+		if (n < 0)
+			return deny(f->why, -EIO, "it cannot be read: %s", strerror(errno));
+		if (!n)
+			return deny(f->why, -EBADMSG, "it is truncated");
+		done += (size_t)n;
+	}
+	return 0;
+}
+
+static int image_head_read(struct image_file *f, struct image *image)
+{
+	const Elf64_Ehdr *h = &f->head;
+	struct reason unused;
+	struct image_file quiet = { .in = f->in, .why = &unused };
+	int err = image_bytes(&quiet, 0, &f->head, sizeof(f->head));
+
+	if (err == -EIO)
+		return deny(f->why, err, "%s", unused.text);
+	if (err || memcmp(h->e_ident, ELFMAG, SELFMAG) || h->e_ident[EI_CLASS] != ELFCLASS64 ||
+	    h->e_ident[EI_DATA] != ELFDATA2LSB)
+		return deny(f->why, -ENOEXEC, "it is no 64-bit ELF file");
+	if (h->e_machine != EM_X86_64 && h->e_machine != EM_AARCH64)
+		return deny(f->why, -ENOEXEC, "it is for machine %u, not x86-64 or arm64",
+			    h->e_machine);
+	image->arch = h->e_machine == EM_AARCH64 ? UNWIND_ARM64 : UNWIND_X86_64;
+	image->entry = h->e_type == ET_EXEC || h->e_type == ET_DYN ? h->e_entry : 0;
+	if (h->e_phentsize != sizeof(*f->phdrs) || !h->e_phnum || h->e_phnum > PHDRS_MAX)
+		return deny(f->why, -EBADMSG, "it has %u program headers of %u bytes", h->e_phnum,
+			    h->e_phentsize);
+	f->phdrs = calloc(h->e_phnum, sizeof(*f->phdrs));
+	if (!f->phdrs)
+		return deny(f->why, -ENOMEM, "no memory for program headers");
+	return image_bytes(f, h->e_phoff, f->phdrs, h->e_phnum * sizeof(*f->phdrs));
+}
+
+/* --- code ------------------------------------------------------------------------------------- */
+
+/* Segments are sorted and do not overlap, as the kernel wants them. */
+static int image_code_add(struct image_file *f, struct image *image, const Elf64_Phdr *ph)
+{
+	struct unwind_code *code = &image->code[image->ncode];
+
+	if (image->ncode == UNWIND_CODE_MAX)
+		return deny(f->why, -E2BIG, "it has more than %u executable segments",
+			    UNWIND_CODE_MAX);
+	code->start = ph->p_vaddr;
+	code->offset = ph->p_offset;
+	if (__builtin_add_overflow(ph->p_vaddr, ph->p_memsz, &code->end) ||
+	    (image->ncode && code->start < code[-1].end))
+		return deny(f->why, -EBADMSG, "its executable segments overlap");
+	image->ncode++;
+	return 0;
+}
+
+static int image_code_read(struct image_file *f, struct image *image)
+{
+	uint64_t last;
+	int err = 0;
+
+	for (unsigned int i = 0; !err && i < f->head.e_phnum; i++)
+		if (f->phdrs[i].p_type == PT_LOAD && f->phdrs[i].p_flags & PF_X &&
+		    f->phdrs[i].p_memsz)
+			err = image_code_add(f, image, &f->phdrs[i]);
+	if (err)
+		return err;
+	if (!image->ncode)
+		return deny(f->why, -ENODATA, "it has no executable segment");
+	image->base = image->code[0].start & ~(uint64_t)(UNWIND_PAGE_SIZE - 1);
+	last = (image->code[image->ncode - 1].end - 1 - image->base) >> UNWIND_PAGE_SHIFT;
+	if (last >= UNWIND_PAGES_MAX)
+		return deny(f->why, -E2BIG, "its code is spread over more than 4 GB");
+	image->npages = (uint32_t)last + 1;
+	return 0;
+}
+
+uint64_t image_clip(const struct image *image, uint64_t start, uint64_t size)
+{
+	for (uint32_t i = 0; i < image->ncode; i++) {
+		const struct unwind_code *code = &image->code[i];
+
+		if (start >= code->start && start < code->end)
+			return size < code->end - start ? size : code->end - start;
+	}
+	return 0;
+}
+
+/* --- .eh_frame -------------------------------------------------------------------------------- */
+
+static int image_frame_load(struct image_file *f, struct image *image, uint64_t offset,
+			    uint64_t size, uint64_t address)
+{
+	if (size > UNWIND_FRAME_MAX)
+		return deny(f->why, -E2BIG, "its .eh_frame is larger than %u MB",
+			    UNWIND_FRAME_MAX >> 20);
+	image->owned = malloc(size);
+	if (!image->owned)
+		return deny(f->why, -ENOMEM, "no memory for its .eh_frame");
+	image->frame.data = image->owned;
+	image->frame.size = size;
+	image->frame.address = address;
+	image->frame.arch = image->arch;
+	return image_bytes(f, offset, image->owned, size);
+}
+
+/* Whether the section has that name, and contents. */
+static bool image_is_frame(const struct image_file *f, const Elf64_Shdr *sh,
+			   const Elf64_Shdr *names)
+{
+	struct reason unused;
+	const struct image_file quiet = { .in = f->in, .why = &unused };
+	char name[sizeof(FRAME_NAME)];
+
+	return (sh->sh_type == SHT_PROGBITS || sh->sh_type == X86_64_UNWIND) &&
+	       sh->sh_flags & SHF_ALLOC && !(sh->sh_flags & SHF_COMPRESSED) && sh->sh_size &&
+	       !image_bytes(&quiet, names->sh_offset + sh->sh_name, name, sizeof(name)) &&
+	       !memcmp(name, FRAME_NAME, sizeof(name));
+}
+
+/* By name.  1; 0: there is none, or no section headers. */
+static int image_frame_section(struct image_file *f, struct image *image)
+{
+	const Elf64_Ehdr *h = &f->head;
+	Elf64_Shdr *sh = NULL;
+	int found = 0, err = 0;
+
+	if (!h->e_shoff || h->e_shentsize != sizeof(*sh) || h->e_shstrndx >= h->e_shnum)
+		return 0;
+	sh = calloc(h->e_shnum, sizeof(*sh));
+	if (!sh)
+		return deny(f->why, -ENOMEM, "no memory for section headers");
+	err = image_bytes(f, h->e_shoff, sh, h->e_shnum * sizeof(*sh));
+	for (unsigned int i = 0; !err && !found && i < h->e_shnum; i++) {
+		if (!image_is_frame(f, &sh[i], &sh[h->e_shstrndx]))
+			continue;
+		found = 1;
+		err = image_frame_load(f, image, sh[i].sh_offset, sh[i].sh_size, sh[i].sh_addr);
+	}
+	free(sh);
+	return err ?: found;
+}
+
+/* The loaded segment that has this address in its file part. */
+static const Elf64_Phdr *image_segment(const struct image_file *f, uint64_t address)
+{
+	for (unsigned int i = 0; i < f->head.e_phnum; i++) {
+		const Elf64_Phdr *ph = &f->phdrs[i];
+
+		if (ph->p_type == PT_LOAD && address >= ph->p_vaddr &&
+		    address - ph->p_vaddr < ph->p_filesz)
+			return ph;
+	}
+	return NULL;
+}
+
+/* By the header that the C library uses: begin, but not the end.  1; 0: there is none. */
+static int image_frame_header(struct image_file *f, struct image *image, const Elf64_Phdr *ph)
+{
+	uint8_t bytes[12];
+	struct cfi_section head = { .data = bytes, .size = sizeof(bytes), .address = ph->p_vaddr };
+	struct cfi_cursor c = { bytes + 4, bytes + sizeof(bytes), false };
+	uint64_t address;
+	int err;
+
+	if (ph->p_filesz < sizeof(bytes))
+		return 0;
+	err = image_bytes(f, ph->p_offset, bytes, sizeof(bytes));
+	if (err)
+		return err;
+	address = cfi_address(&c, &head, bytes[1]);
+	ph = c.bad || bytes[0] != 1 ? NULL : image_segment(f, address);
+	if (!ph)
+		return deny(f->why, -EBADMSG, "its .eh_frame_hdr is damaged");
+	address -= ph->p_vaddr;
+	image->frame.terminated = true;
+	err = image_frame_load(f, image, ph->p_offset + address, ph->p_filesz - address,
+			       ph->p_vaddr + address);
+	return err ?: 1;
+}
+
+static int image_frame_read(struct image_file *f, struct image *image)
+{
+	int found = image_frame_section(f, image);
+
+	for (unsigned int i = 0; !found && i < f->head.e_phnum; i++)
+		if (f->phdrs[i].p_type == PT_GNU_EH_FRAME)
+			found = image_frame_header(f, image, &f->phdrs[i]);
+	if (!found)
+		return deny(f->why, -ENODATA, "it has no .eh_frame");
+	return found < 0 ? found : 0;
+}
+
+/* --- the vdso --------------------------------------------------------------------------------- */
+
+/*
+ * Since Linux 5.8 arm64's trampoline has no information: it is known by its instructions.  A
+ * handler's return address is its start, so that the instruction before it, a nop, belongs to it.
+ */
+static int image_trampoline_find(struct image_file *f, struct image *image)
+{
+	static const uint32_t code[] = { 0xd2801168, 0xd4000001 };	/* mov x8, #139; svc #0 */
+	const Elf64_Phdr *ph = image_segment(f, image->code[0].start);
+	uint32_t words[sizeof(code) / sizeof(code[0])];
+	int err = 0;
+
+	if (!ph)
+		return 0;
+	for (uint64_t at = 4; !err && at + sizeof(code) <= ph->p_filesz; at += 4) {
+		err = image_bytes(f, ph->p_offset + at, words, sizeof(words));
+		if (err || memcmp(words, code, sizeof(code)) != 0)
+			continue;
+		image->trampoline = ph->p_vaddr + at - 4;
+		image->trampoline_size = 4 + sizeof(code);
+		break;
+	}
+	return err;
+}
+
+int image_read(struct image *image, const struct unwind_input *in, struct reason *why)
+{
+	struct image_file f = { .in = in, .why = why };
+	int err;
+
+	*image = (struct image){ .ncode = 0 };
+	err = image_head_read(&f, image);
+	err = err ?: image_code_read(&f, image);
+	err = err ?: image_frame_read(&f, image);
+	if (!err && in->vdso) {
+		image->entry = 0;
+		err = image->arch == UNWIND_ARM64 ? image_trampoline_find(&f, image) : 0;
+	}
+	free(f.phdrs);
+	return err;
+}
+
+void image_free(struct image *image)
+{
+	free(image->owned);
+	image->owned = NULL;
+}
