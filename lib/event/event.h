@@ -5,12 +5,14 @@
  * resolve_event() does it all for pmc_allocate().  It goes through these files from top to bottom,
  * and nothing here calls back:
  *
- *	suggest.c	rejects names of probes and tracepoints, which are not PMCs
+ *	suggest.c	rejects names of probes, which are not PMCs
+ *	perf_spell.c	perf's spellings (cycles:u, r1a2, cache:L1D.READ.MISS), as ours
  *	alias.c		FreeBSD's machine-independent names: spellings on this machine
  *	evspec.c	the grammar: class prefix or PMU, event, terms, qualifiers
  *	resolve.c	tries the classes in order: class.c's table, a file class_NAME.c for each
  *	pmu_event.c	hardware classes: names and qualifiers to configuration words
- *	pmu.c, pfm.c	the two sources of names: the kernel's sysfs, and libpfm4
+ *	pmu.c, pfm.c	two sources of names: the kernel's sysfs, and libpfm4; the third is
+ *			perf's own events (lib/base/generic.h), as the daemon reports them
  *	intern.c	gives a hardware event's name the number that struct pmc_info needs
  *
  * The caller describes the machine with struct machine, and has no other part in it.  Any thread
@@ -28,6 +30,7 @@
 #include "evspec.h"
 #include "intern.h"
 #include "machine.h"
+#include "perf_spell.h"
 #include "pfm.h"
 #include "pmu.h"
 #include "pmu_event.h"
