@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The table of classes. */
+/* The table of classes, and the qualifiers that several classes have. */
+#include <errno.h>
+
 #include "class.h"
 
 static const struct {
@@ -20,4 +22,28 @@ const struct event_class *class_of(uint32_t class)
 		if (classes[i].class == class)
 			return classes[i].ops;
 	return &class_hardware;
+}
+
+int class_side_take(const struct evspec_pair *qual, struct wire_allocate_req *req,
+		    struct reason *why)
+{
+	bool user = evspec_same(qual->key, "usr");
+
+	if (!user && !evspec_same(qual->key, "os"))
+		return 0;
+	if (qual->value)
+		return deny(why, -EINVAL, "%s takes no value: \"%s\"", qual->key, qual->value);
+	req->caps |= user ? PMC_CAP_USER : PMC_CAP_SYSTEM;
+	return 1;
+}
+
+int class_qualifier_deny(const struct evspec_pair *qual, const char *what, const char *known,
+			 struct reason *why)
+{
+	if (evspec_same(qual->key, "precise"))
+		return deny(why, -EINVAL, "precise: pmcbpfd asks no PMU for precise addresses: a "
+			    "sample has the address at which the interrupt came; leave precise, "
+			    "or perf's p, out");
+	return deny(why, -EINVAL, "\"%s\" is no qualifier of %s: there are %s", qual->key, what,
+		    known);
 }

@@ -54,4 +54,11 @@ extern const struct event_class class_soft, class_tsc, class_tracepoint, class_b
 
 const struct event_class *class_of(uint32_t class);
 
+/* Takes the qualifiers usr and os: 1; 0: it is another one; -EINVAL: it has a value. */
+int class_side_take(const struct evspec_pair *qual, struct wire_allocate_req *req,
+		    struct reason *why);
+/* Refuses a qualifier of `what`, which has those in `known`. */
+int class_qualifier_deny(const struct evspec_pair *qual, const char *what, const char *known,
+			 struct reason *why);
+
 #endif

@@ -138,15 +138,10 @@ static int breakpoint_parse(struct breakpoint *b, const char *text, struct reaso
 static int breakpoint_qualifier(const struct evspec_pair *qual, struct wire_allocate_req *req,
 				struct reason *why)
 {
-	bool user = evspec_same(qual->key, "usr");
+	int taken = class_side_take(qual, req, why);
 
-	if (!user && !evspec_same(qual->key, "os"))
-		return deny(why, -EINVAL, "\"%s\" is no qualifier of a breakpoint: there are usr "
-			    "and os", qual->key);
-	if (qual->value)
-		return deny(why, -EINVAL, "%s takes no value: \"%s\"", qual->key, qual->value);
-	req->caps |= user ? PMC_CAP_USER : PMC_CAP_SYSTEM;
-	return 0;
+	return taken < 0 ? taken : taken ? 0 :
+	       class_qualifier_deny(qual, "a breakpoint", "usr and os", why);
 }
 
 static const char *breakpoint_access(uint32_t type)

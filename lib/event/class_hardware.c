@@ -1,12 +1,44 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The hardware classes: counters of a PMU, named by sysfs and libpfm4. */
+/* The hardware classes: counters of a PMU, named by sysfs, libpfm4 and perf. */
 #include <errno.h>
 #include <string.h>
 
 #include "class.h"
 #include "intern.h"
+#include "lib/base/generic.h"
 #include "pfm.h"
 #include "pmu_event.h"
+
+/* perf's own event of that name, if the PMU has it; else NULL. */
+static const struct machine_event *generic_find(const struct machine *m, const char *name)
+{
+	for (unsigned int i = 0; i < m->generic.n; i++) {
+		const struct generic_event *e = generic_by_code(m->generic.event[i].code);
+
+		if (e && (evspec_same(name, e->name) ||
+			  (e->second && evspec_same(name, e->second))))
+			return &m->generic.event[i];
+	}
+	return NULL;
+}
+
+/* The kernel encodes it: fields of the PMU would not fit. */
+static int generic_resolve(const struct evspec *spec, const struct machine_event *event,
+			   struct wire_allocate_req *req, struct reason *why)
+{
+	int taken = 1;
+
+	req->event = event->code;
+	req->caps = PMC_CAP_READ | PMC_CAP_WRITE;
+	memcpy(req->event_name, event->name, sizeof(req->event_name));
+	for (unsigned int i = 0; i < spec->nquals && taken > 0; i++) {
+		taken = class_side_take(&spec->quals[i], req, why);
+		if (!taken)
+			return class_qualifier_deny(&spec->quals[i], "an event that the kernel "
+						    "encodes", "usr and os", why);
+	}
+	return taken < 0 ? taken : 0;
+}
 
 static int hardware_resolve(const struct machine *m, const char *root,
 			    const struct wire_classinfo *info, const struct evspec *spec,
@@ -14,7 +46,12 @@ static int hardware_resolve(const struct machine *m, const char *root,
 {
 	struct pmu_event event;
 	int err = info->pmu[0] ? pmu_event_find(root, info, spec, &event, why) : -ENOENT;
+	const struct machine_event *generic = NULL;
 
+	if (err == -ENOENT && info->pmu[0] && spec->class != PMC_CLASS_IAF)
+		generic = generic_find(m, spec->event);
+	if (generic)
+		return generic_resolve(spec, generic, req, why);
 	if (err)
 		return err;
 	req->event = intern_event(event.name, NULL);
@@ -52,6 +89,14 @@ static int hardware_pfm(void *arg, const struct pfm_event *event)
 					      .more = event->umask_desc, .again = true });
 }
 
+static int hardware_generic(const struct hardware_list *l, const struct machine_event *event)
+{
+	const struct generic_event *e = generic_by_code(event->code);
+
+	return l->fn(l->arg, &(struct event){ .name = event->name, .again = true,
+					      .desc = e ? e->desc : "perf's event" });
+}
+
 static int hardware_each(const struct machine *m, const char *root,
 			 const struct wire_classinfo *info, event_fn *fn, void *arg)
 {
@@ -64,7 +109,14 @@ static int hardware_each(const struct machine *m, const char *root,
 	if (kernel > 0)
 		return kernel;
 	err = pfm_each(hardware_pfm, &list);
+	for (unsigned int i = 0; i < m->generic.n && !err; i++)
+		err = hardware_generic(&list, &m->generic.event[i]);
 	return err ? err : kernel;
+}
+
+static struct machine_events *hardware_listed(struct machine *m)
+{
+	return &m->generic;
 }
 
 /* Primes, so that a loop's length does not fall in step with the samples. */
@@ -85,5 +137,6 @@ static uint64_t hardware_period(const char *name)
 
 const struct event_class class_hardware = {
 	.bare = true, .hardware = true, .interned = true, .described = true,
-	.resolve = hardware_resolve, .each = hardware_each, .period = hardware_period,
+	.resolve = hardware_resolve, .each = hardware_each, .listed = hardware_listed,
+	.period = hardware_period,
 };

@@ -11,15 +11,11 @@
 static int soft_qualifier(const struct evspec_pair *qual, struct wire_allocate_req *req,
 			  struct reason *why)
 {
-	bool user = evspec_same(qual->key, "usr");
+	int taken = class_side_take(qual, req, why);
 
-	if (!user && !evspec_same(qual->key, "os"))
-		return deny(why, -EINVAL, "\"%s\" is no qualifier of a software event: there are "
-			    "usr and os", qual->key);
-	if (qual->value)
-		return deny(why, -EINVAL, "%s takes no value: \"%s\"", qual->key, qual->value);
-	req->caps |= user ? PMC_CAP_USER : PMC_CAP_SYSTEM;
-	return 0;
+	if (taken)
+		return taken < 0 ? taken : 0;
+	return class_qualifier_deny(qual, "a software event", "usr and os", why);
 }
 
 static int soft_resolve(const struct machine *m, const char *root,

@@ -6,6 +6,7 @@
 #include "alias.h"
 #include "class.h"
 #include "intern.h"
+#include "perf_spell.h"
 
 static const char small[] = "abcdefghijklmnopqrstuvwxyz0123456789_-";
 static const char all[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
@@ -29,7 +30,7 @@ static bool name_is_tracepoint(const char *name)
 	if (!name_is_pair(name, small))
 		return false;
 	rest = strchr(name, ':') + 1;
-	return rest[strspn(rest, "ukhGHpPSDWe")] != '\0';
+	return rest[strspn(rest, PERF_MODIFIERS)] != '\0';
 }
 
 /* os adds nothing, because a tracepoint is a place in the kernel. */

@@ -6,12 +6,14 @@
  * and nothing here calls back:
  *
  *	suggest.c	rejects names of probes, which are not PMCs
+ *	perf_spell.c	perf's spellings (cycles:u, r1a2, cache:L1D.READ.MISS), as ours
  *	alias.c		FreeBSD's machine-independent names: spellings on this machine
  *	evspec.c	the grammar: class prefix or PMU, event, terms, qualifiers
  *	resolve.c	tries the classes in order: class.c's table, a file class_NAME.c for each
  *	probe_name.c	names of probes, elf_symbol.c, elf_usdt.c: their places in files
  *	pmu_event.c	hardware classes: names and qualifiers to configuration words
- *	pmu.c, pfm.c	the two sources of names: the kernel's sysfs, and libpfm4
+ *	pmu.c, pfm.c	two sources of names: the kernel's sysfs, and libpfm4; the third is
+ *			perf's own events (lib/base/generic.h), as the daemon reports them
  *	kernel_symbol.c	class BREAKPOINT: addresses of the kernel's symbols
  *	intern.c	gives a hardware event's name the number that struct pmc_info needs
  *
@@ -34,6 +36,7 @@
 #include "intern.h"
 #include "kernel_symbol.h"
 #include "machine.h"
+#include "perf_spell.h"
 #include "pfm.h"
 #include "pmu.h"
 #include "pmu_event.h"

@@ -62,8 +62,9 @@ static bool class_prefix_valid(const struct evspec_machine *m, uint32_t class)
 /* "tracepoint:SYSTEM:NAME" reads better than "tracepoint-SYSTEM:NAME". */
 static bool class_prefix_ends(uint32_t class, char c)
 {
-	return evspec_fold(c) == '_' || (class == PMC_CLASS_TRACEPOINT && c == ':') ||
-	       (class == PMC_CLASS_BREAKPOINT && c == ':');
+	bool colon = class == PMC_CLASS_TRACEPOINT || class == PMC_CLASS_BREAKPOINT;
+
+	return evspec_fold(c) == '_' || (colon && c == ':');
 }
 
 /* perf's "mem:ADDRESS". */

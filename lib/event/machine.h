@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The machine as the daemon has reported it: classes, and the events of SOFT and MSR. */
+/* The machine as the daemon has reported it: classes, and the lists of events that it has sent. */
 #ifndef PMCBPF_EVENT_MACHINE_H
 #define PMCBPF_EVENT_MACHINE_H
 
@@ -21,6 +21,7 @@ struct machine_events {
 struct machine {
 	struct wire_cpuinfo cpu;
 	struct machine_events soft, msr, tracepoint;
+	struct machine_events generic;	/* perf's own events that the PMU has */
 };
 
 /* NULL if the machine has no such class. */

@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "alias.h"
+#include "class.h"
 #include "pfm.h"
 #include "pmu_event.h"
 
@@ -56,6 +57,8 @@ static int qualifier_apply(const char *root, const char *pmu, const struct evspe
 	for (i = 0; i < sizeof(qualifiers) / sizeof(qualifiers[0]) && !known; i++)
 		if (strcasecmp(q->key, qualifiers[i].key) == 0)
 			known = &qualifiers[i];
+	if (!known && evspec_same(q->key, "precise"))
+		return class_qualifier_deny(q, "", "", why);
 	if (!known)
 		return deny(why, -EINVAL,
 			    "unknown qualifier \"%s\"; known are usr, os, and where the "

@@ -8,6 +8,7 @@
 
 #include "alias.h"
 #include "class.h"
+#include "perf_spell.h"
 #include "resolve.h"
 #include "suggest.h"
 
@@ -88,8 +89,6 @@ static int resolve_bare(const struct machine *m, const char *root, const struct 
 			return err;
 		}
 	}
-	if (suggest_foreign(spec->event, why))
-		return -ENOENT;
 	if (hardware.text[0])
 		return deny(why, -ENOENT, "%s", hardware.text);
 	hint = suggest_event(m, root, spec->event, -1, &near);
@@ -118,25 +117,42 @@ static int resolve_one(const struct machine *m, const char *root,
 	return resolve_bare(m, root, &spec, req, why);
 }
 
-int resolve_event(const struct machine *m, const char *root, const char *spec,
-		  struct wire_allocate_req *req, struct reason *why)
+/* An alias comes first; without an event for it the name may still be one of perf's. */
+static int resolve_alias(const struct machine *m, const char *root, const char *spec,
+			 struct wire_allocate_req *req, struct reason *why)
 {
 	char spelling[ALIAS_MAX_SPELLINGS][EVSPEC_MAX + 1];
 	struct evspec_machine grammar;
 	unsigned int i, n;
 	int err = -ENOENT;
 
-	if (suggest_probe(m, spec, why))
-		return -EINVAL;
 	machine_evspec(m, &grammar);
 	n = alias_spell(spec, &grammar, spelling);
 	for (i = 0; i < n && err == -ENOENT; i++)
 		err = resolve_one(m, root, &grammar, spelling[i], req, why);
-	if (n == 0)
+	if (err == -ENOENT)
 		err = resolve_one(m, root, &grammar, spec, req, why);
-	else if (err == -ENOENT)
+	if (n && err == -ENOENT)
 		deny(why, err, "this machine has no event for \"%.*s\" (looked for \"%.*s\")",
 		     (int)strcspn(spec, ","), spec, (int)strcspn(spelling[0], ","), spelling[0]);
+	return err;
+}
+
+int resolve_event(const struct machine *m, const char *root, const char *spec,
+		  struct wire_allocate_req *req, struct reason *why)
+{
+	char ours[EVSPEC_MAX + 1];
+	int err = -ENOENT, perf;
+
+	if (suggest_probe(m, spec, why))
+		return -EINVAL;
+	if (!perf_spell_certain(spec))
+		err = resolve_alias(m, root, spec, req, why);
+	if (err != -ENOENT)
+		return err;
+	perf = perf_spell(m, spec, ours, why);
+	if (perf > 0)
+		err = resolve_alias(m, root, ours, req, why);
 	return err == -ENOENT ? -EINVAL : err;
 }
 

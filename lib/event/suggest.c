@@ -80,16 +80,3 @@ int suggest_probe(const struct machine *m, const char *spec, struct reason *why)
 		    "tracepoints, uprobe:, uretprobe:, usdt:, kprobe: and kretprobe:; perf(1) and "
 		    "bpftrace(8) count others", spec);
 }
-
-int suggest_foreign(const char *name, struct reason *why)
-{
-	const char *colon = strchr(name, ':');
-
-	if (!colon)
-		return 0;
-	if (colon[1] && !colon[1 + strspn(colon + 1, "ukhGHpPSDWe")])
-		return deny(why, -ENOENT, "\"%s\": perf's modifiers are qualifiers here: write "
-			    "\"%.*s,usr\" for :u, \"%.*s,os\" for :k", name, (int)(colon - name),
-			    name, (int)(colon - name), name);
-	return 0;
-}

@@ -11,11 +11,9 @@ const char *suggest_event(const struct machine *m, const char *root, const char 
 			  struct nearest *near);
 
 /*
- * Recognise specifiers of perf and bpftrace that are not PMCs, and explain that: a probe, which may
- * look like an event, and a name unknown to all classes that is a tracepoint or has perf's
- * modifiers.  -ENOENT, or 0 if it is none of these.
+ * Recognises a probe of perf's and bpftrace's that no class counts, and explains that; or one that
+ * class PROBE would count, if the kernel had probes.  -ENOENT, or 0 if it is none of these.
  */
 int suggest_probe(const struct machine *m, const char *spec, struct reason *why);
-int suggest_foreign(const char *name, struct reason *why);
 
 #endif

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "lib.h"
+#include "lib/base/generic.h"
 
 struct name {
 	uint32_t value;
@@ -87,6 +88,8 @@ PMC_API_PUBLIC const char *pmc_name_of_event(enum pmc_event event)
 	for (i = 0; i < pmc_lib.machine.soft.n && !text; i++)
 		if (pmc_lib.machine.soft.event[i].code == (uint32_t)event)
 			text = pmc_lib.machine.soft.event[i].name;
+	if (!text && generic_by_code(event))
+		text = generic_by_code(event)->name;
 	if (!text)
 		text = intern_name(event);
 	if (!text)

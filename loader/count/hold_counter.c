@@ -25,7 +25,7 @@ static int hold_counter_fits(const struct count *c, const struct perf_event_spec
 	for (unsigned int r = 0; r < TARGET_ROWS; r++) {
 		const struct count *user = LIST_FIRST(&target_count_row(ts, r)->users);
 
-		if (user && r != c->spec.row && user->spec.event.type == spec->type)
+		if (user && r != c->spec.row && user->spec.event.pmu == spec->pmu)
 			all[n++] = user->spec.event;
 	}
 	if (perf_fits(all, n))

@@ -108,7 +108,7 @@ void perf_ask_user_read(struct perf_event_spec *spec)
 	char pmu[320], path[400], text[64];
 	unsigned int bit;
 
-	if (!pmu_directory(spec->type, pmu, sizeof(pmu)))
+	if (!pmu_directory(spec->pmu, pmu, sizeof(pmu)))
 		return;
 	snprintf(path, sizeof(path), "%s/rdpmc", pmu);
 	if (!file_line(path, text, sizeof(text))) {	/* x86: nothing to switch on */
@@ -421,6 +421,25 @@ static unsigned int pmu_count_free(const struct perf_pmu *pmu, int tid, unsigned
 	for (unsigned int i = 0; i < n; i++)
 		close(fds[i]);
 	return n;
+}
+
+bool perf_knows(const struct perf_pmu *pmu, const struct perf_event_spec *spec)
+{
+	struct perf_event_attr attr;
+	unsigned int cpu = 0, ncpu = perf_ncpu();
+	int fd;
+
+	while (cpu < ncpu && !(perf_cpu_online(cpu) && pmu_on_cpu(pmu->name, cpu)))
+		cpu++;
+	if (cpu == ncpu)
+		return false;
+	attr_fill(&attr, spec);
+	attr.pinned = 0;
+	attr.disabled = 1;
+	fd = event_open(&attr, -1, (int)cpu, -1);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
 }
 
 bool perf_has_pmu(char *name, size_t size)

@@ -37,6 +37,7 @@ struct perf_event_spec {
 	uint32_t type;
 	uint64_t config, config1, config2;
 	uint32_t breakpoint;	/* enum HW_BREAKPOINT_…, 0: it is none; see breakpoints.h */
+	uint32_t pmu;		/* of hardware: the type of its PMU, whatever `type` is */
 	bool user, kernel;	/* neither: both */
 	bool inherit;		/* threads created later count, too … */
 	bool inherit_children;	/* … and so do child processes */
@@ -49,6 +50,9 @@ struct perf_event_spec {
 	uint64_t tag;		/* for the program that overflows run; inherited */
 	const char *filter;	/* of a tracepoint; NULL: none */
 };
+
+/* True if the PMU's driver knows the event; takes no counter. */
+bool perf_knows(const struct perf_pmu *pmu, const struct perf_event_spec *spec);
 
 /* True for the same event on the same rings: two such PMCs may share one counter. */
 bool perf_spec_same(const struct perf_event_spec *a, const struct perf_event_spec *b);

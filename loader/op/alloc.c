@@ -139,7 +139,7 @@ static int check_policy(struct request *rq, const struct allocation *p)
 	struct setting_question q = {
 		.mode = p->a->mode, .class = class, .uid = u->uid, .pmcs = u->pmcs,
 		.event = p->named_by_client ? NULL : p->name,
-		.number = *p->number ? p->number : NULL,
+		.number = *p->number ? p->number : NULL, .numberless = p->numberless,
 		.kernel = p->class->info.caps & PMC_CAP_USER &&
 			  (p->a->caps & CAPS_SIDES) != PMC_CAP_USER,
 	};

@@ -129,20 +129,22 @@ static bool dynevent_add(struct request *rq, struct wire_dynevent_rep *rep,
 int op_getdyneventinfo(struct request *rq)
 {
 	const struct wire_class_req *a = rq->arg;
-	const struct class_ops *ops = class_with_events(a->class);
+	const struct row_class *class = row_class_find(&rq->d->rows, a->class);
+	const struct class_ops *ops = class ? class->ops : class_with_events(a->class);
 	const struct class_machine m = daemon_machine(rq->d);
 	struct wire_dynevent_rep *rep;
 	struct class_event ev;
 	bool room = true;
 	uint32_t total = 0;
 
-	if (!ops)
-		return deny(&rq->r->why, -EINVAL, "only classes SOFT, TRACEPOINT and MSR have a "
-			    "list of events, not class %u", a->class);
+	if (!ops || !ops->event_at)
+		return deny(&rq->r->why, -EINVAL, "only classes SOFT, TRACEPOINT and MSR and those "
+			    "of this machine's PMUs have a list of events, not class %u",
+			    a->class);
 	rep = reply_room(rq->r, sizeof(*rep));
 	if (ops->list && !a->first)
 		ops->list(&m);
-	for (unsigned int i = 0; ops->event_at(&m, i, &ev); i++)
+	for (unsigned int i = 0; ops->event_at(&m, class, i, &ev); i++)
 		if (*ev.name && total++ >= a->first && room)
 			room = dynevent_add(rq, rep, &ev);
 	rep->total = total;

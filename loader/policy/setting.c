@@ -166,9 +166,11 @@ static uint64_t rule_number(const struct judgement *j)
 	return j->r->number[j->s];
 }
 
-static bool event_matches(const char *event, const struct setting_question *q)
+/* An event of unknown number may be any of the excluded ones, and is none of the admitted. */
+static bool event_matches(const char *event, bool without, const struct setting_question *q)
 {
-	return !event || (q->event && site_pattern(event, q->event)) ||
+	return !event || (q->numberless && without) ||
+	       (q->event && site_pattern(event, q->event)) ||
 	       (q->number && site_pattern(event, q->number));
 }
 
@@ -183,7 +185,7 @@ static bool events_admit(const char *list, const struct setting_question *q)
 	while (site_word(&list, item, sizeof(item))) {
 		bool without = event_item_split(item, &class, &event);
 
-		if (site_pattern(class, q->class) && event_matches(event, q))
+		if (site_pattern(class, q->class) && event_matches(event, without, q))
 			admitted = !without;
 	}
 	return admitted;

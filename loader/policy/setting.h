@@ -41,6 +41,7 @@ struct setting_question {
 	pid_t named;			/* … and the client's number of it */
 	uint32_t mode;			/* enum pmc_mode */
 	const char *class, *event, *number;	/* of the event; NULL: it has none */
+	bool numberless;		/* hardware counts it, under a number that is not known */
 	bool kernel;			/* the event is counted in the kernel, too */
 	bool admin;			/* POINT_REGISTER to _BREAKPOINT: for administrators … */
 	bool filter;			/* … it has a filter */

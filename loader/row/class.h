@@ -57,6 +57,7 @@ struct allocation {
 	struct probe_spec probe;	/* PROBE: spec.probe's memory */
 	char name[WIRE_NAME_MAX];	/* the event's name … */
 	bool named_by_client;		/* … which proves nothing */
+	bool numberless;		/* an event of counters that only the kernel can encode */
 	char number[WIRE_NAME_MAX];	/* of the event, in hexadecimal; "": it has none */
 	uint64_t ticks;			/* of an event that is a clock, in a second; else 0 */
 	/*
@@ -74,7 +75,8 @@ struct class_event {
 };
 
 struct class_ops {
-	uint32_t events;		/* enum pmc_class, if event_at() lists its events */
+	uint32_t events;		/* enum pmc_class, if event_at() lists its events and no
+					   row has to be there for it */
 	const char *separator;		/* IAP-3, but SOFT3 */
 	bool shared;		/* its rows have room for any number of PMCs */
 	bool filters;		/* its events take a filter */
@@ -95,8 +97,12 @@ struct class_ops {
 	int (*plan)(struct allocation *p, struct reason *why);
 	/* Before the first event of a list is asked for; NULL: nothing to do. */
 	void (*list)(const struct class_machine *m);
-	/* The i-th event, from 0 on; false: there are no more.  The name "" is skipped. */
-	bool (*event_at)(const struct class_machine *m, unsigned int i, struct class_event *ev);
+	/*
+	 * The i-th event, from 0 on; false: there are no more.  The name "" is skipped.  `class` is
+	 * NULL if the machine has no such rows.
+	 */
+	bool (*event_at)(const struct class_machine *m, const struct row_class *class,
+			 unsigned int i, struct class_event *ev);
 };
 
 extern const struct class_ops class_soft, class_tsc, class_tracepoint, class_probe, class_hardware,

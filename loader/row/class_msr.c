@@ -127,8 +127,8 @@ static int class_msr_plan(struct allocation *p, struct reason *why)
 	return err ?: class_msr_plan_select(p, why);
 }
 
-static bool class_msr_event_at(const struct class_machine *m, unsigned int i,
-			       struct class_event *ev)
+static bool class_msr_event_at(const struct class_machine *m, const struct row_class *class,
+			       unsigned int i, struct class_event *ev)
 {
 	if (i >= m->msr->n)
 		return false;

@@ -118,8 +118,8 @@ static int class_soft_plan(struct allocation *p, struct reason *why)
 	return err;
 }
 
-static bool class_soft_event_at(const struct class_machine *m, unsigned int i,
-				struct class_event *ev)
+static bool class_soft_event_at(const struct class_machine *m, const struct row_class *class,
+				unsigned int i, struct class_event *ev)
 {
 	if (i >= soft_nevents)
 		return false;

@@ -133,8 +133,9 @@ static void class_tracepoint_list(const struct class_machine *m)
 	tracepoints_list(m->engine->tracepoints);
 }
 
-static bool class_tracepoint_event_at(const struct class_machine *m, unsigned int i,
-				      struct class_event *ev)
+static bool class_tracepoint_event_at(const struct class_machine *m,
+				      const struct row_class *class,
+				      unsigned int i, struct class_event *ev)
 {
 	const char *name = tracepoints_listed(m->engine->tracepoints, i);
 

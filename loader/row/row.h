@@ -28,6 +28,7 @@ struct row_class {
 	char prefix[16];		/* of the rows' names */
 	bool numbered;			/* SOFT0, SOFT1, …; false: TSC */
 	bool everywhere;		/* a PMU's: it exists on every CPU of the machine */
+	uint64_t generic;		/* a PMU's: perf's own events that it has, by position */
 	const char *const *name;	/* of each row, MSR-APERF; NULL: rows have no names */
 	struct wire_classinfo info;
 };

@@ -267,6 +267,68 @@ static void test_raw(void **state)
 	refused(&l, "cpu/far=1/", "not understood");
 }
 
+/* PERF-033, PERF-036, PERF-060: perf's own names, where the daemon has listed them. */
+static void test_generic(void **state)
+{
+	static struct machine_event events[] = {
+		{ "instructions", PMC_EV_PERF_FIRST + 1, 0 },
+		{ "branch-instructions", PMC_EV_PERF_FIRST + 4, 0 },
+		{ "stalled-cycles-frontend", PMC_EV_PERF_FIRST + 7, 0 },
+		{ "L1-dcache-load-misses", PMC_EV_PERF_FIRST + 11, 0 },
+	};
+	struct machine l = machine(PMC_CLASS_ARMV8, "armv8_pmuv3_0");
+	struct wire_allocate_req r;
+
+	refused(&l, "L1-dcache-load-misses", "knows an event \"L1-dcache-load-misses\"");
+	refused(&l, "cache:L1D.READ.MISS", "knows an event \"L1-dcache-load-misses\"");
+	l.generic = (struct machine_events){ events, 4 };
+	r = resolved(&l, "cache:L1D.READ.MISS:u");
+	assert_int_equal(r.class, PMC_CLASS_ARMV8);
+	assert_int_equal(r.event, PMC_EV_PERF_FIRST + 11);
+	assert_string_equal(r.event_name, "L1-dcache-load-misses");
+	assert_true(!r.config && !r.config1 && !r.config2);
+	assert_int_equal(r.caps, PMC_CAP_READ | PMC_CAP_WRITE | PMC_CAP_USER);
+	assert_int_equal(resolved(&l, "l1_dcache.load_misses").event, PMC_EV_PERF_FIRST + 11);
+	assert_int_equal(resolved(&l, "idle-cycles-frontend:k").event, PMC_EV_PERF_FIRST + 7);
+	assert_int_equal(resolved(&l, "idle-cycles-frontend:k").caps & PMC_CAP_SYSTEM,
+			 PMC_CAP_SYSTEM);
+	/* An alias without an event, which is a name of perf's as well. */
+	assert_int_equal(resolved(&l, "branches").event, PMC_EV_PERF_FIRST + 4);
+	/* The kernel's list of the PMU comes first. */
+	assert_true(resolved(&l, "instructions").config == 8);
+	assert_int_equal(resolved(&l, "ARMV8-instructions").event, PMC_EV_PERF_FIRST + 1);
+	refused(&l, "LLC-loads", "knows an event \"LLC-loads\"");
+	refused(&l, "cache:LL.READ.HIT", "write cache:ID.OP.RESULT");
+	refused(&l, "branches,cmask=1", "\"cmask\" is no qualifier of an event that the kernel "
+		"encodes: there are usr and os");
+	refused(&l, "branches,usr=1", "usr takes no value");
+	refused(&l, "branches:p", "precise: pmcbpfd asks no PMU for precise addresses");
+}
+
+/* PERF-037, PERF-159, PERF-160 */
+static void test_perf_spellings(void **state)
+{
+	const struct machine l = machine(PMC_CLASS_IAP, "cpu"), none = machine(0, NULL);
+	struct wire_allocate_req r = resolved(&l, "r13c:uk");
+
+	assert_int_equal(r.config, 0x13c);
+	assert_string_equal(r.event_name, "cpu/config=0x13c/");
+	assert_int_equal(r.caps & (PMC_CAP_USER | PMC_CAP_SYSTEM), PMC_CAP_USER | PMC_CAP_SYSTEM);
+	assert_int_equal(resolved(&l, "cycles:u").caps & PMC_CAP_USER, PMC_CAP_USER);
+	assert_true(resolved(&l, "cycles:k,cmask=2").config == (0x3c | 2 << 24));
+	assert_int_equal(resolved(&l, "cpu/event=0x3c/u").caps & PMC_CAP_USER, PMC_CAP_USER);
+	assert_int_equal(resolved(&none, "page-faults:u").caps & PMC_CAP_USER, PMC_CAP_USER);
+	refused(&l, "cycles:p", "precise: pmcbpfd asks no PMU");
+	refused(&l, "cycles,precise=2", "precise: pmcbpfd asks no PMU");
+	refused(&none, "page-faults:pp", "precise: pmcbpfd asks no PMU");
+	refused(&l, "cycles:G", "perf's modifier G has no meaning here");
+	refused(&none, "page-faults:e", "perf's modifier e has no meaning here");
+	refused(&none, "tsc:u", "takes no qualifiers: \"usr\"");
+	refused(&none, "r8", "here are no hardware counters");
+	refused(&none, "cycles:u", "unknown event \"cycles\"");
+	refused(&none, "nonsense:u", "unknown event \"nonsense\"");
+}
+
 static void test_raw_long_name(void **state)
 {
 	const struct machine l = machine(PMC_CLASS_IAP, "cpu");
@@ -355,7 +417,8 @@ int main(void)
 #define T(f) cmocka_unit_test(f)
 	const struct CMUnitTest tests[] = {
 		T(test_field_parse), T(test_field_set), T(test_names), T(test_qualifiers),
-		T(test_arm), T(test_operation), T(test_raw), T(test_raw_long_name),
+		T(test_arm), T(test_operation), T(test_raw), T(test_raw_long_name), T(test_generic),
+		T(test_perf_spellings),
 		T(test_soft_and_tsc), T(test_registers),
 	};
 

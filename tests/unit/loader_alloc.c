@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* PMCALLOCATE: the choice of a hardware row, and its reasons; the checks are in tests/ops.tsv. */
 #include <errno.h>
+#include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -209,6 +210,67 @@ static void test_event_names(void **state)
 	assert_contains(reason(), "printable");
 }
 
+/* PERF-033, PERF-036, PERF-040: an event that the kernel encodes is named by its number of ours. */
+static void test_generic(void **state)
+{
+	struct wire_allocate_req a = process(PMC_CLASS_IAP);
+	const struct row *on;
+
+	a.config = 0;
+	a.event = PMC_EV_PERF_FIRST + 3;
+	strcpy(a.event_name, "a name that proves nothing");
+	assert_int_equal(allocate(&root, a), 0);
+	assert_int_equal(fake.last.event.type, PERF_TYPE_HARDWARE);
+	assert_int_equal(fake.last.event.config, PERF_COUNT_HW_CACHE_MISSES);
+	assert_int_equal(fake.last.event.pmu, 4);
+	on = &harness.rows.rows[PMC_ID_TO_ROWINDEX(id())];
+	assert_string_equal(LIST_FIRST(&on->pmcs)->event_name, "cache-misses");
+	a.event = PMC_EV_PERF_FIRST + 22;
+	a.caps |= PMC_CAP_USER;
+	assert_int_equal(allocate(&root, a), 0);
+	assert_int_equal(fake.last.event.type, PERF_TYPE_HW_CACHE);
+	assert_int_equal(fake.last.event.config, PERF_COUNT_HW_CACHE_LL);
+	assert_true(fake.last.event.user && !fake.last.event.kernel);
+	a.config1 = 1;
+	assert_int_equal(allocate(&root, a), -EINVAL);
+	assert_contains(reason(), "LLC-loads: the kernel encodes it, so that it takes no");
+	a.config1 = 0;
+	a.event = PMC_EV_PERF_FIRST;
+	assert_int_equal(allocate(&root, a), -EINVAL);
+	assert_contains(reason(), "the kernel's driver of PMU cpu0 has no event cpu-cycles");
+}
+
+/* Where CPUs differ, the number of the PMU is in the configuration. */
+static void test_generic_of_one_kind(void **state)
+{
+	struct wire_allocate_req a = process(PMC_CLASS_IAP);
+	struct row_class *class = &harness.rows.classes[harness.rows.rows[17].class];
+
+	class->everywhere = false;
+	a.config = 0;
+	a.event = PMC_EV_PERF_FIRST + 1;
+	assert_int_equal(allocate(&root, a), 0);
+	assert_true(fake.last.event.config == (4ull << 32 | PERF_COUNT_HW_INSTRUCTIONS));
+}
+
+/* Nobody knows its number: it may be one that a rule excludes, and is none that a rule admits. */
+static void test_generic_rules(void **state)
+{
+	struct wire_allocate_req a = process(PMC_CLASS_IAP);
+
+	a.config = 0;
+	a.event = PMC_EV_PERF_FIRST + 1;
+	actor_rules(&user, "events=\"SOFT,IAP:0xc0\"");
+	assert_int_equal(allocate(&user, a), -EPERM);
+	assert_contains(reason(), "IAP:instructions is not among the events");
+	actor_rules(&user, "events=\"~IAP:0x3c\"");
+	assert_int_equal(allocate(&user, a), -EPERM);
+	actor_rules(&user, "events=\"~SOFT:CLOCK.*\"");
+	assert_int_equal(allocate(&user, a), 0);
+	actor_rules(&user, "events=\"IAP:*\"");
+	assert_int_equal(allocate(&user, a), 0);
+}
+
 /* A rule goes by the number of a hardware event: its name is only the client's word. */
 static void test_rules(void **state)
 {
@@ -283,7 +345,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(test_share_of_rows), T(test_many_reasons), T(test_holder_in_a_container),
 		T(test_preference), T(test_rows_that_do_not_work_out),
-		T(test_what_counting_is_told), T(test_event_names), T(test_rules),
+		T(test_what_counting_is_told), T(test_event_names), T(test_generic),
+		T(test_generic_of_one_kind), T(test_generic_rules),
+		T(test_rules),
 		T(test_unregistered_event),
 		T(test_pages),
 	};

@@ -98,8 +98,27 @@ static void test_dynevents(void **state)
 	assert_int_equal(payload_len(), sizeof(*rep) + rep->count * sizeof(*e));
 	for (unsigned int i = 0; i < rep->count; i++)
 		assert_true(e[i].code != 0x20003 && e[i].name[0]);
-	r.class = PMC_CLASS_IAP;
+	r.class = PMC_CLASS_TSC;
 	assert_int_equal(ask(&user, WIRE_OP_GETDYNEVENTINFO, &r, sizeof(r)), -EINVAL);
+	assert_contains(reason(), "those of this machine's PMUs have a list of events");
+}
+
+/* PERF-060: of perf's own events a PMU's list has those that its driver knows. */
+static void test_generic_events(void **state)
+{
+	static const struct wire_dynevent known[] = {
+		{ .name = "instructions", .code = PMC_EV_PERF_FIRST + 1 },
+		{ .name = "cache-misses", .code = PMC_EV_PERF_FIRST + 3 },
+		{ .name = "LLC-loads", .code = PMC_EV_PERF_FIRST + 22 },
+	};
+	struct wire_class_req r = { .class = PMC_CLASS_IAP };
+	const struct wire_dynevent_rep *rep;
+
+	assert_int_equal(ask(&user, WIRE_OP_GETDYNEVENTINFO, &r, sizeof(r)), 0);
+	rep = payload();
+	assert_int_equal(rep->total, 3);
+	assert_int_equal(payload_len(), sizeof(*rep) + sizeof(known));
+	assert_memory_equal(rep + 1, known, sizeof(known));
 }
 
 /* A list that is longer than a reply comes in parts. */
@@ -268,7 +287,7 @@ int main(void)
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		T(test_sender), T(test_malformed), T(test_reused_pid), T(test_dynevents),
-		T(test_dynevents_in_parts),
+		T(test_generic_events), T(test_dynevents_in_parts),
 		T(test_grown_credentials), T(test_release_of_a_recorder), T(test_rediscovery),
 		T(test_two_pmus), T(test_policy),
 	};

@@ -526,6 +526,43 @@ lost_briefly() {
 	[ "${counts[0]}" -gt 0 ]
 }
 
+@test "PERF-033, PERF-037, PERF-050, PERF-051, PERF-159, PERF-160: perf's names and numbers count what the PMU's count" {
+	counts_of -p inst_retired,usr -p ARMV8-instructions:u -p r8:u -p "$pmu/event=0x8/u" -p instructions:u load spins=1000
+	[ "${counts[0]}" -ge 2000 ]
+	for count in "${counts[@]}"; do
+		[ "$count" -eq "${counts[0]}" ]
+	done
+	counts_of -p ARMV8-cycles:k -p cycles:u -p ARMV8-instructions load spins=1000
+	[ "${counts[0]}" -gt 0 ]
+	[ "${counts[1]}" -gt 0 ]
+	[ "${counts[2]}" -gt 2000 ]
+	run vm_sh 'pmcstat -q -n 1000 -P ARMV8-instructions:u -O /tmp/log load spins=100000 && pmcstat -q -R /tmp/log | grep -c ^callchain'
+	status_is 0
+	[ "$output" -ge 1 ]
+	all_free
+}
+
+@test "PERF-036, PERF-040, PERF-057, PERF-058, PERF-060, PERF-092: of perf's events those are there that the PMU has" {
+	listed=$(vm pmccontrol -L)
+	grep -qx $'\tinstructions' <<<"$listed"
+	# What an emulated PMU has differs between kernels, but what is listed counts, and nothing else does.
+	for event in stalled-cycles-frontend stalled-cycles-backend cache-misses ref-cycles bus-cycles L1-dcache-load-misses \
+		LLC-loads node-prefetch-misses; do
+		if grep -qx $'\t'"$event" <<<"$listed"; then
+			counts_of -p $event true
+		else
+			unknown $event "an event \"$event\""
+		fi
+	done
+	[[ $listed != *L1-dcache* ]]
+	unknown cache:L1D.READ.MISS 'an event "L1-dcache-load-misses"'
+	unknown cache:L3.READ.MISS "write cache:ID.OP.RESULT"
+	unknown ARMV8-instructions,edge '"edge" is no qualifier of an event that the kernel encodes'
+	unknown instructions:p "precise: pmcbpfd asks no PMU for precise addresses"
+	unknown instructions:G "guests are processes here"
+	all_free
+}
+
 # unknown SPEC WORDS - refused with EINVAL and one line that names it
 unknown() {
 	run vm pmcstat -p "$1" true

@@ -222,6 +222,8 @@ enum pmc_event {
 	PMC_EV_MSR_FIRST = 0x30000,	/* the daemon's list; ours */
 	PMC_EV_MSR_LAST = 0x300FF,
 	PMC_EV_MSR_RAW = 0x30100,	/* MSR-0xNNN */
+	PMC_EV_PERF_FIRST = 0x30200,	/* perf's own events, of a PMU that has them; ours */
+	PMC_EV_PERF_LAST = 0x3023F,
 	PMC_EV_PMU_FIRST = 0x40000,
 	PMC_EV_PMU_LAST = 0x4FFFF,
 	PMC_EVENT_FIRST = PMC_EV_TSC_TSC,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The fake of count.h, perf.h and engine.h: exact book-keeping, no counters. */
 #include <errno.h>
+#include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -143,10 +144,22 @@ int perf_discover(struct perf_pmu *pmus, unsigned int max, struct reason *why)
 					     .type = 4 + i,
 					     .class = PMC_CLASS_IAP + i,
 					     .width = 48,
-					     .rows = 4 };
+					     .rows = 4,
+					     .everywhere = true };
 		snprintf(pmus[i].name, sizeof(pmus[i].name), "cpu%u", i);
 	}
 	return (int)n;
+}
+
+/* Of perf's own events a PMU knows instructions, cache misses, and LLC-loads. */
+bool perf_knows(const struct perf_pmu *pmu, const struct perf_event_spec *spec)
+{
+	uint64_t config = spec->config & UINT32_MAX;
+
+	if (spec->type == PERF_TYPE_HW_CACHE)
+		return config == PERF_COUNT_HW_CACHE_LL;
+	return spec->type == PERF_TYPE_HARDWARE && (config == PERF_COUNT_HW_INSTRUCTIONS ||
+						    config == PERF_COUNT_HW_CACHE_MISSES);
 }
 
 bool perf_has_pmu(char *name, size_t size)
