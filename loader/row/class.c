@@ -6,8 +6,8 @@
 
 /* Registers come last: they take the class numbers that hardware has left. */
 const struct class_ops *const classes[] = {
-	&class_soft, &class_tsc, &class_tracepoint, &class_probe, &class_hardware, &class_breakpoint,
-	&class_msr, NULL
+	&class_soft, &class_tsc, &class_tracepoint, &class_probe, &class_hardware,
+	&class_breakpoint, &class_msr, NULL
 };
 
 const struct class_ops *class_with_events(uint32_t class)

@@ -8,8 +8,9 @@
  * written), reads (fresh pages read), fills (fresh pages that the kernel writes, in read(2)),
  * switches (voluntary), calls (of sched_get_priority_max(2), every second one with policy 1),
  * moves (to another CPU, each with such a call there, of policy 0, and a store) and depth (so many
- * calls of load_descend() inside of each other).  load_call() makes the calls of the kernel.  stores
- * and loads are of load_word, kernel_stores are read(2) into it, ticks are calls of load_tick().
+ * calls of load_descend() inside of each other).  load_call() makes the calls of the kernel.
+ * stores and loads are of load_word, kernel_stores are read(2) into it, ticks are calls of
+ * load_tick().
  *
  * threads and children exist before the work begins; late and forks are made then, and each of the
  * forks has `below` children itself.  locks makes two threads fight for a lock of the kernel.
