@@ -201,6 +201,8 @@ void send_probe(struct wire_allocate_req *r)
 	if (fd < 0)
 		die("%s: %s", c.probe_path, strerror(errno));
 	c.send_fds[c.nsend++] = fd;
+}
+
 /* --- breakpoints ------------------------------------------------------------------------------ */
 
 void do_breakpoint(char **arg)
