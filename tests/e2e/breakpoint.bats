@@ -6,7 +6,7 @@
 
 load helpers
 
-CLASS=67 READ=0x20 READ_USR=0x22
+CLASS=66 READ=0x20 READ_USR=0x22
 W=2
 
 setup() {

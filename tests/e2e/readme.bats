@@ -21,7 +21,7 @@ teardown() {
 }
 
 # commands: the command lines of the page, without prompt and remark.
-commands() { sed -nE 's/^    [#$] ([a-z].*)/\1/p' "$README" | sed -E 's/ {2,}# .*//'; }
+commands() { sed -nE 's/^    [#$] ([a-z][^/].*)/\1/p' "$README" | sed -E 's/ {2,}# .*//'; }
 
 # example BEGIN: the command that begins with BEGIN.
 example() { commands | grep -m 1 -F -- "$1" || { echo "README.md has no example $1" >&2; return 1; }; }

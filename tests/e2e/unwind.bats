@@ -58,8 +58,8 @@ most_are_whole() { [ $((whole * 100)) -ge $((samples * 95)) ] || { echo "$output
 }
 
 @test "unwind: programs of the system, as they are" {
-	head -c 3000000 /dev/urandom >random
-	base64 -w 20 random | head -n 150000 >lines
+	head -c 9000000 /dev/urandom >random
+	base64 -w 20 random | head -n 500000 >lines
 	walk xz -9 -k -c random
 	most_are_whole
 	walk sort --parallel=3 lines
