@@ -45,8 +45,9 @@ thread_counts() {
 
 @test "a thread in place of a process is refused" {
 	# shellcheck disable=SC2016 # the guest's shell expands it
-	run vm_sh 'cd /tmp && rm -f rows && load -w threads=1 >out & w=$!
-		until grep -q ready /tmp/out; do usleep 20000; done
+	run vm_sh 'cd /tmp && rm -f rows out
+		load -w threads=1 >out & w=$!
+		until grep -q ready out; do usleep 20000; done
 		pmcstat -t $(ls /proc/$w/task | grep -vx $w) -p PAGE_FAULT.ALL 2>&1; kill $w'
 	echo "$output"
 	[[ $output == *"is a thread of process "*": name the process, or tid:"* ]]
