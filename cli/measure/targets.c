@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/common/common.h"
+#include "lib/base/thread.h"
 #include "measure.h"
 
 #define PIDFD_OF_THREAD O_EXCL		/* PIDFD_THREAD, since Linux 6.9 */
@@ -107,27 +108,10 @@ static int targets_add(struct measure *m, pid_t pid)
 	return 0;
 }
 
-/* The process of a thread; 0: there is no such thread. */
-static pid_t thread_find_process(pid_t tid)
-{
-	char path[64], line[256];
-	int pid = 0;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
-	file = fopen(path, "re");
-	while (file && !pid && fgets(line, sizeof(line), file))
-		if (strncmp(line, "Tgid:", 5) == 0)
-			pid = (int)strtol(line + 5, NULL, 10);
-	if (file)
-		fclose(file);
-	return pid;
-}
-
 /* Kernels before 6.9 report the end of processes only: then the measurement ends with that. */
 static int targets_add_thread(struct measure *m, pid_t tid)
 {
-	pid_t process = thread_find_process(tid);
+	pid_t process = thread_process(tid);
 	struct target *target;
 	int code, fd;
 
@@ -215,7 +199,7 @@ int targets_none_left(const struct measure *m)
 {
 	static const char none[] = "ERROR: No processes were attached to.";
 	pid_t first = m->ntargets ? m->targets[0].pid : 0;
-	pid_t process = first ? thread_find_process(first) : 0;
+	pid_t process = first ? thread_process(first) : 0;
 
 	if (m->ntargets && m->targets[0].tid)
 		return fail(EX_DATAERR, "%s The thread %d of process %d has ended", none,

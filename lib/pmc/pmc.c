@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "client.h"
+#include "lib/base/thread.h"
 #include "proof.h"
 
 #ifndef SYS_pidfd_open
@@ -148,25 +149,6 @@ static int attach_refused(const char *path, int error, struct reason *why)
 	if (error == -EMFILE || error == -ENFILE || error == -ENOMEM)
 		return deny(why, error, "no proof for pmcbpfd: %s: %s", path, strerror(-error));
 	return deny(why, -EPERM, "%.300s (%s: %s)", daemon.text, path, strerror(-error));
-}
-
-/* The process of a thread; 0: there is no such thread. */
-static pid_t thread_process(pid_t tid)
-{
-	char path[64], text[512];
-	const char *line;
-	ssize_t len;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	len = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	text[len > 0 ? len : 0] = '\0';
-	line = strstr(text, "\nTgid:\t");
-	return line ? (pid_t)strtol(line + strlen("\nTgid:\t"), NULL, 10) : 0;
 }
 
 /* No pidfd: a number that is a thread's, or nobody's. */

@@ -289,7 +289,8 @@ static pid_t thread_number(int tasks, const char *name, unsigned int depth)
 	return level == depth ? pid : -1;
 }
 
-pid_t policy_thread(const struct cred *process, pid_t tid, const struct cred *viewer)
+/* Only a thread's own file has its number in a namespace below the daemon's. */
+static pid_t thread_search(const struct cred *process, pid_t tid, const struct cred *viewer)
 {
 	int dir = process_open(process->pid), tasks = -1;
 	pid_t found = -ESRCH;
@@ -311,4 +312,14 @@ pid_t policy_thread(const struct cred *process, pid_t tid, const struct cred *vi
 	if (list)
 		closedir(list);
 	return found;
+}
+
+pid_t policy_thread(const struct cred *process, pid_t tid, const struct cred *viewer)
+{
+	char path[48];
+
+	if (viewer->depth)
+		return thread_search(process, tid, viewer);
+	snprintf(path, sizeof(path), "/proc/%d/task/%d", process->pid, tid);
+	return access(path, F_OK) ? -ESRCH : tid;
 }

@@ -61,6 +61,7 @@ pid_t policy_pid_in(const struct cred *c, const struct cred *viewer);
  * viewer's; -ESRCH: it has no such thread.
  */
 pid_t policy_thread(const struct cred *process, pid_t tid, const struct cred *viewer);
+
 /* True if `ancestor` is the parent of the process, or its parent's parent, and so on. */
 bool policy_descends(pid_t pid, const struct cred *ancestor);
 

@@ -19,14 +19,14 @@ $(O)/tests/stand: tests/vm/progs/stand.c $(O)/flags
 	$(Q)$(CC) $(ALL_CFLAGS) -U_GNU_SOURCE -o $@ $<
 
 # A workload that knows its own figures, as in the guests.
-$(O)/tests/load: tests/vm/progs/load.c tests/vm/progs/spin.h $(O)/flags
+$(O)/tests/load: tests/vm/progs/load.c tests/vm/progs/places.h tests/vm/progs/spin.h $(O)/flags
 	$(call say,CC,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -fno-pie -no-pie -U_GNU_SOURCE -pthread -o $@ $<
 
 # The same at another address each time.
 E2E_NEEDS += $(O)/tests/load_pie
-$(O)/tests/load_pie: tests/vm/progs/load.c tests/vm/progs/spin.h $(O)/flags
+$(O)/tests/load_pie: tests/vm/progs/load.c tests/vm/progs/places.h tests/vm/progs/spin.h $(O)/flags
 	$(call say,CC,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -fpie -pie -U_GNU_SOURCE -pthread -o $@ $<

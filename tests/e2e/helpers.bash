@@ -30,6 +30,17 @@ need_root() {
 	[ -r /sys/kernel/btf/vmlinux ] || skip "this kernel has no BTF (CONFIG_DEBUG_INFO_BTF)"
 }
 
+# As every distribution does.
+mount_tracefs() { [ -d /sys/kernel/tracing/events ] || mount -t tracefs tracefs /sys/kernel/tracing; }
+
+# A kernel whose system calls are trace events.
+need_calls() {
+	need_root
+	mount_tracefs
+	[ -r /sys/kernel/tracing/events/syscalls/sys_enter_getpid/id ] ||
+		skip "this kernel's system calls are no trace events (CONFIG_FTRACE_SYSCALLS)"
+}
+
 # The requirements of tests/e2e/under_unit.py.
 need_unit() {
 	command -v systemd-analyze >/dev/null || skip "systemd is not installed"
@@ -87,8 +98,7 @@ daemon_command() {
 # Sets PMCBPF_SOCKET, DAEMON_PID, DAEMON_LOG.
 # shellcheck disable=SC2120 # tests in other files pass options
 start_daemon() {
-	# As every distribution does.
-	[ -d /sys/kernel/tracing/events ] || mount -t tracefs tracefs /sys/kernel/tracing
+	mount_tracefs
 	mountpoint -q /sys/fs/bpf || mount -t bpf bpf /sys/fs/bpf
 	open_tmpdir
 	export PMCBPF_SOCKET=$BATS_TEST_TMPDIR/pmc.sock

@@ -10,9 +10,7 @@ CLASS=65 READ=0x20 THREAD=0x8000
 ENTER=syscalls:sys_enter_sched_get_priority_max
 
 setup() {
-	need_root
-	[ -r /sys/kernel/tracing/events/syscalls/sys_enter_getpid/id ] ||
-		mount -t tracefs tracefs /sys/kernel/tracing || skip "this kernel has no tracefs"
+	need_calls
 	cd "$BATS_TEST_TMPDIR" || return
 	start_daemon
 }

@@ -11,9 +11,7 @@ ENTER=syscalls:sys_enter_sched_get_priority_max EXIT=syscalls:sys_exit_sched_get
 TREE=2
 
 setup() {
-	need_root
-	[ -r /sys/kernel/tracing/events/syscalls/sys_enter_getpid/id ] ||
-		mount -t tracefs tracefs /sys/kernel/tracing || skip "this kernel has no tracefs"
+	need_calls
 	cd "$BATS_TEST_TMPDIR" || return
 	start_daemon
 }

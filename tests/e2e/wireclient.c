@@ -430,40 +430,6 @@ static void do_drain(char **arg)
 	fflush(stdout);
 }
 
-/* A forked child performs the words that follow, over the inherited connection. */
-static void do_fork(char **arg)
-{
-	pid_t pid = fork();
-
-	if (pid > 0) {
-		waitpid(pid, NULL, 0);
-		exit(0);
-	}
-}
-
-/* A child that only keeps the inherited connection open, and outlives us. */
-static void do_spawn(char **arg)
-{
-	pid_t pid = fork();
-
-	if (pid == 0)
-		for (;;)
-			pause();
-	printf("spawn %d\n", pid);
-	fflush(stdout);
-	exit(0);
-}
-
-/* Execs another program, which closes the connection as libpmc-compat's does. */
-static void do_exec(char **arg)
-{
-	printf("exec %d\n", getpid());
-	fflush(stdout);
-	fcntl(c.sock, F_SETFD, FD_CLOEXEC);
-	execlp("sleep", "sleep", "60", (char *)NULL);
-	die("sleep: %s", strerror(errno));
-}
-
 static void do_hold(char **arg)
 {
 	printf("hold %d\n", getpid());

@@ -1,13 +1,48 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The raw client as a process that execs another program, and the daemon's reaction. */
+/* The raw client as a process that forks or execs another program, and the daemon's reaction. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "wireclient.h"
+
+/* A forked child performs the words that follow, over the inherited connection. */
+void do_fork(char **arg)
+{
+	pid_t pid = fork();
+
+	if (pid > 0) {
+		waitpid(pid, NULL, 0);
+		exit(0);
+	}
+}
+
+/* A child that only keeps the inherited connection open, and outlives us. */
+void do_spawn(char **arg)
+{
+	pid_t pid = fork();
+
+	if (pid == 0)
+		for (;;)
+			pause();
+	printf("spawn %d\n", pid);
+	fflush(stdout);
+	exit(0);
+}
+
+/* Execs another program, which closes the connection as libpmc-compat's does. */
+void do_exec(char **arg)
+{
+	printf("exec %d\n", getpid());
+	fflush(stdout);
+	fcntl(c.sock, F_SETFD, FD_CLOEXEC);
+	execlp("sleep", "sleep", "60", (char *)NULL);
+	die("sleep: %s", strerror(errno));
+}
 
 static void put_message(int fd, uint16_t op, const void *arg, size_t len)
 {

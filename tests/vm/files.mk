@@ -40,7 +40,7 @@ $(VM_OVERLAY)/%/usr/bin/pmcbpf-libs: tests/vm/libs.c
 	$(Q)$(call vm_cc,$*) -o $@ $< $(call vm_dev,$*) -lbpf -lelf -ldw -lz -lpfm -linih
 
 $(VM_OVERLAY)/%/usr/bin/load $(VM_OVERLAY)/%/usr/bin/hog $(VM_OVERLAY)/%/usr/bin/preempt: \
-		$(addprefix tests/vm/progs/,load.c hog.c preempt.c spin.h)
+		$(addprefix tests/vm/progs/,load.c hog.c preempt.c places.h spin.h)
 	$(call say,CC,$(VM_OVERLAY)/$*/usr/bin/load and others)
 	@mkdir -p $(VM_OVERLAY)/$*/usr/bin
 	$(Q)for p in load hog preempt; do \

@@ -44,6 +44,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "places.h"
 #include "spin.h"
 
 #define MEMBERS_MAX 64
@@ -142,15 +143,6 @@ static void report(int fd, const struct figures *self, const struct figures *all
 
 /* --- memory that breakpoints watch ------------------------------------------------------------ */
 
-volatile uint32_t load_word;
-volatile uint64_t load_neighbour;	/* of another address, as often written */
-void load_tick(void);
-
-__attribute__((noinline)) void load_tick(void)
-{
-	__asm__ volatile("");
-}
-
 /* One byte, so that the kernel writes it by one instruction. */
 static void store_by_kernel(void)
 {
@@ -239,22 +231,6 @@ static void nap_once(void)
 	do
 		nanosleep(&nap, NULL);
 	while (voluntary() == before);
-}
-
-/* Places for probes: functions that stay functions. */
-#define PLACE __attribute__((noinline, used))
-
-PLACE static int load_call(int policy)
-{
-	return sched_get_priority_max(policy);
-}
-
-PLACE static unsigned long load_descend(unsigned long depth)
-{
-	unsigned long below = depth > 1 ? load_descend(depth - 1) : 0;
-
-	__asm__ volatile("" : "+r"(below));	/* no loop */
-	return below + 1;
 }
 
 /* Goes from one of its CPUs to the next. */
