@@ -237,6 +237,25 @@ static void test_set_is_its_pmcs(void **state)
 	assert_int_equal(target_number(ts, b), 2);
 }
 
+/* Rows behind the 64th, of PMCs that wait for an exec as of others. */
+static void test_last_rows(void **state)
+{
+	unsigned int low = TARGET_ROWS - 1 - 64, high = TARGET_ROWS - 1;
+	struct count *waiting = count_on(0, high, false), *other = count_on(1, low, false);
+	struct reason why = { "" };
+
+	assert_int_equal(target_join(ts, waiting, 0, 10, true, &why), 0);
+	joins(other, 10);
+	assert_true(target_rows(ts, 10) == ((row_mask)1 << high | (row_mask)1 << low));
+	assert_true(target_waits(ts, waiting, 10));
+	assert_false(target_waits(ts, other, 10));
+	executes(10);
+	assert_false(target_waits(ts, waiting, 10));
+	assert_int_equal(target_number(ts, waiting), 1);
+	assert_int_equal(target_leave(ts, waiting, 10, &why), 0);
+	assert_true(target_rows(ts, 10) == (row_mask)1 << low);
+}
+
 struct seen {
 	unsigned int n;
 	unsigned long sum;
@@ -545,7 +564,7 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		T(test_many_sets), T(test_set_is_its_pmcs), T(test_each),
+		T(test_many_sets), T(test_set_is_its_pmcs), T(test_last_rows), T(test_each),
 		T(test_leave_in_any_order), T(test_no_child_of_the_gone), T(test_waits),
 		T(test_exec_meanwhile), T(test_set_id), T(test_all_sets), T(test_quota_and_detach),
 		T(test_quota_of_targets), T(test_lost_children),
