@@ -200,6 +200,14 @@ static void joins(struct count *c, pid_t tgid)
 	assert_int_equal(join(c, tgid, &why), 0);
 }
 
+static void waits(struct count *c, pid_t tgid)
+{
+	struct reason why = { "" };
+
+	assert_int_equal(target_join(ts, c, -1, tgid, true, &why), 0);
+	assert_true(target_waits(ts, c, tgid));
+}
+
 static uint32_t set_of_process(pid_t tgid) { return ABI_STATE_SET(kernel.target[tgid].state); }
 
 /* --- tests ----------------------------------------------------------------------------------- */
@@ -244,7 +252,7 @@ static void test_last_rows(void **state)
 	struct count *waiting = count_on(0, high, false), *other = count_on(1, low, false);
 	struct reason why = { "" };
 
-	assert_int_equal(target_join(ts, waiting, 0, 10, true, &why), 0);
+	waits(waiting, 10);
 	joins(other, 10);
 	assert_true(target_rows(ts, 10) == ((row_mask)1 << high | (row_mask)1 << low));
 	assert_true(target_waits(ts, waiting, 10));
@@ -358,14 +366,6 @@ static uint32_t rows_of(uint32_t set)
 	for (unsigned int r = 0; r < ABI_SOFT_ROWS; r++)
 		rows |= kernel.sets[set].soft[r].used << r;
 	return rows;
-}
-
-static void waits(struct count *c, pid_t tgid)
-{
-	struct reason why = { "" };
-
-	assert_int_equal(target_join(ts, c, -1, tgid, true, &why), 0);
-	assert_true(target_waits(ts, c, tgid));
 }
 
 /* PMCs that wait count nothing before the exec, and are the process's nevertheless. */
