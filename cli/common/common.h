@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Code that all tools share: option tables, messages and exit codes, output files, the pager, lists
- * of CPUs, text that grows, JSON.
+ * and groups of CPUs, text that grows, JSON.
  *
  * The other rooms of cli/ call in; this room calls libpmc-compat and lib/base only, and knows
  * neither logs nor profiles.  It has no threads and no state: each function works on its arguments
@@ -31,5 +31,6 @@
 #include "output.h"
 #include "pager.h"
 #include "progress.h"
+#include "topology.h"
 
 #endif

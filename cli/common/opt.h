@@ -45,6 +45,11 @@ enum opt_code {
 	OPT_NO_REPORT,
 	OPT_FROM_EXEC,
 	OPT_FROM_FORK,
+	OPT_PER_CPU,
+	OPT_PER_CORE,
+	OPT_PER_SOCKET,
+	OPT_PER_NODE,
+	OPT_PER_MACHINE,
 };
 
 struct opt {

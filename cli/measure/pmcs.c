@@ -2,6 +2,7 @@
 /* The PMCs of a measurement: allocate, attach, start, read, release. */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/common/common.h"
 #include "measure.h"
@@ -20,6 +21,16 @@ static pmc_value_t column_rate(const struct column *column)
 	return column->rate ? column->rate : pmc_pmu_sample_rate_get(column->name);
 }
 
+/* The column of the same option, in the same text of the command line, and of the same unit. */
+static size_t column_find_sum(const struct measure *m, const struct column *added)
+{
+	for (const struct column *column = m->columns; *added->unit && column < added; column++)
+		if (column->spec == added->spec && !column->part &&
+		    strcmp(column->unit, added->unit) == 0)
+			return 1 + (size_t)(column - m->columns);
+	return 0;
+}
+
 int pmcs_add(struct measure *m, const struct column *column)
 {
 	char *name = array_extend(m->columns, m->ncolumns) == 0 ? column_name(column->spec) : NULL;
@@ -30,6 +41,7 @@ int pmcs_add(struct measure *m, const struct column *column)
 	*added = *column;
 	added->name = name;
 	added->id = PMC_ID_INVALID;
+	added->part = column_find_sum(m, added);
 	m->ncolumns++;
 	return 0;
 }
@@ -45,7 +57,7 @@ static int column_allocate(struct measure *m, struct column *column, const char 
 		return fail_pmc(EX_OSERR, "ERROR: Cannot allocate %s-mode pmc with specification "
 				"\"%s\"", column_scope(column), column->spec);
 	column->allocated = true;
-	if (pmc_width(column->id, &bits) != 0)
+	if (*column->unit || pmc_width(column->id, &bits) != 0)
 		bits = WIDTH_UNKNOWN;
 	column_measure(column, bits);
 	if (m->verbosity < 2)

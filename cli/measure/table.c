@@ -18,13 +18,32 @@ char *column_name(const char *spec)
 	return strndup(spec, strcspn(spec, ", \t"));
 }
 
-/* Bytes before the name: "p/", or "s/", at least two digits and "/". */
+/* The total of one PMC, or its growth since the last row. */
+static pmc_value_t column_own(const struct column *column)
+{
+	return column->cumulative ? column->value : column->value - column->printed;
+}
+
+/* The value that a row shows. */
+static pmc_value_t column_shown(const struct column *columns, size_t count, size_t i)
+{
+	pmc_value_t sum = column_own(&columns[i]);
+
+	for (size_t part = i + 1; *columns[i].unit && part < count; part++)
+		if (columns[part].part == i + 1)
+			sum += column_own(&columns[part]);
+	return sum;
+}
+
+/* Bytes before the name: "p/", or "s/", at least two digits or the unit, and "/". */
 static unsigned int column_prefix(const struct column *column)
 {
 	unsigned int len = 5;
 
 	if (!column_is_system(column))
 		return 2;
+	if (*column->unit)
+		return (unsigned int)strlen("s//") + (unsigned int)strlen(column->unit);
 	for (int rest = column->cpu / 100; rest; rest /= 10)
 		len++;
 	return len;
@@ -41,7 +60,9 @@ void column_measure(struct column *column, unsigned int bits)
 
 static void column_put_head(struct buf *out, const struct column *column)
 {
-	if (column_is_system(column))
+	if (*column->unit)
+		buf_printf(out, "s/%s/%s", column->unit, column->name);
+	else if (column_is_system(column))
 		buf_printf(out, "s/%02d/%s", column->cpu, column->name);
 	else
 		buf_printf(out, "p/%s", column->name);
@@ -53,6 +74,8 @@ static void rows_put_header(struct buf *out, const struct column *columns, size_
 {
 	buf_add(out, "# ", 2);
 	for (size_t i = 0; i < count; i++) {
+		if (columns[i].part)
+			continue;
 		buf_printf(out, "%*s", (int)columns[i].skip, "");
 		column_put_head(out, &columns[i]);
 		buf_add(out, " ", 1);
@@ -76,8 +99,10 @@ static void rows_put_table(struct buf *out, struct count_table *table, double se
 	table->rows++;
 	buf_add(out, "\n", 1);
 	for (size_t i = 0; i < count; i++) {
+		if (columns[i].part)
+			continue;
 		buf_printf(out, "%*llu ", (int)columns[i].field + indent,
-			   (unsigned long long)column_shown(&columns[i]));
+			   (unsigned long long)column_shown(columns, count, i));
 		indent = 0;
 	}
 }
@@ -116,6 +141,8 @@ static void rows_put_csv(struct buf *out, struct count_table *table, double seco
 	if (!table->begun) {
 		buf_printf(out, "time");
 		for (size_t i = 0; i < count; i++) {
+			if (columns[i].part)
+				continue;
 			buf_add(out, ",", 1);
 			column_put_csv(out, &columns[i]);
 		}
@@ -124,7 +151,9 @@ static void rows_put_csv(struct buf *out, struct count_table *table, double seco
 	}
 	buf_printf(out, "%.6f", seconds);
 	for (size_t i = 0; i < count; i++)
-		buf_printf(out, ",%llu", (unsigned long long)column_shown(&columns[i]));
+		if (!columns[i].part)
+			buf_printf(out, ",%llu",
+				   (unsigned long long)column_shown(columns, count, i));
 	buf_add(out, "\n", 1);
 }
 
@@ -148,16 +177,20 @@ static void rows_put_json(struct buf *out, struct count_table *table, double sec
 	for (size_t i = 0; i < count; i++) {
 		const struct column *column = &columns[i];
 
+		if (column->part)
+			continue;
 		json_open(&json, NULL, '{');
 		json_string(&json, "name", column->name);
 		json_string(&json, "spec", column->spec);
 		json_string(&json, "scope", column_is_system(column) ? "system" : "process");
-		if (column_is_system(column))
+		if (column_is_system(column) && !*column->unit)
 			json_number(&json, "cpu", (uint64_t)column->cpu);
 		else
 			json_null(&json, "cpu");
+		if (*column->unit)
+			json_string(&json, "unit", column->unit);
 		json_bool(&json, "cumulative", column->cumulative);
-		json_number(&json, "value", column_shown(column));
+		json_number(&json, "value", column_shown(columns, count, i));
 		json_close(&json, '}');
 	}
 	json_close(&json, ']');

@@ -7,13 +7,18 @@
 
 #include "cli/common/common.h"
 
-/* One PMC: a -p, or one CPU of a -s. */
+/*
+ * One PMC: a -p, or one CPU of a -s.  With --per-core and its like the column of the first CPU of a
+ * unit shows the sum, and those of the others are not shown.
+ */
 struct column {
 	const char *spec;	/* as typed */
 	char *name;		/* spec up to the first comma, blank or tab */
 	enum pmc_mode mode;
 	uint32_t flags;
 	int cpu;		/* PMC_CPU_ANY in process scope */
+	char unit[TOPOLOGY_NAME];	/* that the sum is of; "": the CPU stands for itself */
+	size_t part;		/* 0: shown; else 1 + the index of the column that shows its sum */
 	bool cumulative;
 	bool allocated;
 	pmc_value_t rate;	/* sampling modes: the period; 0: the event's default */
@@ -48,11 +53,5 @@ char *column_name(const char *spec);
 
 /* Sets field and skip from the counter's width in bits. */
 void column_measure(struct column *column, unsigned int bits);
-
-/* The value that a row shows: the total, or the growth since the last row. */
-static inline pmc_value_t column_shown(const struct column *column)
-{
-	return column->cumulative ? column->value : column->value - column->printed;
-}
 
 #endif

@@ -17,6 +17,8 @@ struct parse {
 	struct measure *m;
 	struct cpulist online, cpus;
 	bool chosen;			/* -c has named CPUs */
+	enum topology_unit unit;	/* of --per-core and its like … */
+	const char *idle_unit;		/* … its name, if no -s has followed yet */
 	const char *idle_cpus;		/* the value of a -c that no -s or -S has followed yet */
 	bool cumulative, descendants, exits, switches, no_chain, both_sides;
 	pmc_value_t rate;
@@ -24,11 +26,49 @@ struct parse {
 	bool ended;
 };
 
+static const struct {
+	int code;
+	enum topology_unit unit;
+	const char *name;
+} units[] = {
+	{ OPT_PER_CPU, UNIT_CPU, "cpu" },
+	{ OPT_PER_CORE, UNIT_CORE, "core" },
+	{ OPT_PER_SOCKET, UNIT_SOCKET, "socket" },
+	{ OPT_PER_NODE, UNIT_NODE, "node" },
+	{ OPT_PER_MACHINE, UNIT_MACHINE, "machine" },
+};
+#define UNITS (sizeof(units) / sizeof(units[0]))
+
+static const char *unit_name(enum topology_unit unit)
+{
+	size_t i = 0;
+
+	while (i < UNITS - 1 && units[i].unit != unit)
+		i++;
+	return units[i].name;
+}
+
+/* True if the option is --per-core or its like. */
+static bool parse_unit(struct parse *p, int code)
+{
+	for (size_t i = 0; i < UNITS; i++) {
+		if (units[i].code != code)
+			continue;
+		p->unit = units[i].unit;
+		p->idle_unit = units[i].name;
+		return true;
+	}
+	return false;
+}
+
 static int parse_add_column(struct parse *p, const char *spec, enum pmc_mode mode, int cpu)
 {
 	struct column column = { .spec = spec, .mode = mode, .cpu = cpu,
 				 .cumulative = p->cumulative };
 
+	if (mode == PMC_MODE_SC && topology_name("", cpu, p->unit, column.unit) != 0)
+		return fail(EX_OSERR, "ERROR: the kernel does not report the %s of CPU %d.",
+			    unit_name(p->unit), cpu);
 	/* As FreeBSD's pmcstat, also on counting PMCs, where only the log shows the bit. */
 	if (!p->no_chain)
 		column.flags = PMC_F_CALLCHAIN;
@@ -50,7 +90,11 @@ static int parse_add_on_cpus(struct parse *p, const char *arg, enum pmc_mode mod
 {
 	int code = 0;
 
+	if (mode == PMC_MODE_SS && p->unit != UNIT_CPU)
+		return fail(EX_USAGE, "ERROR: option --per-%s is for counts: write --per-cpu "
+			    "before -S %s.", unit_name(p->unit), arg);
 	p->idle_cpus = NULL;
+	p->idle_unit = NULL;
 	for (int cpu = cpulist_next(&p->cpus, 0); cpu >= 0 && !code;
 	     cpu = cpulist_next(&p->cpus, cpu + 1))
 		code = parse_add_column(p, arg, mode, cpu);
@@ -105,6 +149,11 @@ static const struct opt options[] = {
 	{ 'W', "log-switches", NULL, "toggle logging each time slice for the -p that follow" },
 	{ 'O', "log", "FILE", "the log goes to FILE, - or host:port, not out as text" },
 	{ 'c', "cpus", "LIST", "CPUs of the -s that follow: 0,2,4-7 or * (all, the default)" },
+	{ OPT_PER_CPU, "per-cpu", NULL, "count of each CPU, for the -s that follow; the default" },
+	{ OPT_PER_CORE, "per-core", NULL, "… sum of each core" },
+	{ OPT_PER_SOCKET, "per-socket", NULL, "… of each socket" },
+	{ OPT_PER_NODE, "per-node", NULL, "… of each memory node" },
+	{ OPT_PER_MACHINE, "per-machine", NULL, "… of all CPUs" },
 	{ 'C', "cumulative", NULL, "toggle running totals for the PMCs that follow" },
 	{ 'd', "descendants", NULL, "toggle counting descendants for the -p that follow" },
 	{ 't', "target", "PROCESS", "a process by number, or those whose name matches a regex" },
@@ -176,6 +225,8 @@ static int parse_option(struct parse *p, int code, const char *arg)
 	struct measure *m = p->m;
 
 	m->seen |= seen_of(code);
+	if (parse_unit(p, code))
+		return 0;
 	switch (code) {
 	case 'p': return parse_add_column(p, arg, PMC_MODE_TC, PMC_CPU_ANY);
 	case 's': return parse_add_on_cpus(p, arg, PMC_MODE_SC);
@@ -256,6 +307,9 @@ int args_parse(struct measure *m, int argc, char *argv[], bool *ended)
 	if (!code && p.idle_cpus && m->seen & SEEN_SYSTEM_PMC && m->verbosity > 0)
 		note("WARNING: -c %s changes nothing: it is for the -s and -S that follow it",
 		     p.idle_cpus);
+	if (!code && !p.ended && p.idle_unit)
+		code = fail(EX_USAGE, "ERROR: option --per-%s is for the -s that follow it.",
+			    p.idle_unit);
 	if (!code)
 		code = parse_finish_analysis(&p);
 	/* No command writes to standard output here: text of a log is the program's result. */

@@ -163,3 +163,38 @@ outlive() {
 	rm tree/lib/libpmc-compat.so.0
 	run -127 tree/bin/pmcstat --version	# it was that copy
 }
+
+# Calls of a file that only this test has.
+@test "sums of cores, sockets, nodes and the machine: each has the calls of its CPUs" {
+	[ -r /sys/bus/event_source/devices/uprobe/type ] || skip "this kernel has no uprobes (CONFIG_UPROBE_EVENTS)"
+	cp "$BUILD/tests/load" prog
+	for unit in cpu core socket node machine; do
+		pmcstat --csv -o counts -C --per-$unit -s "uprobe:$PWD/prog:load_call" ./prog moves=50 calls=10
+		awk -F, 'END { for (i = 2; i <= NF; i++) n += $i; exit n != 60 }' counts || { cat counts >&2; return 1; }
+		head -n 1 counts | tr , '\n' | sed -n 's,^s/\([^/]*\)/.*,\1,p' >got
+		for topology in $(printf '%s\n' /sys/devices/system/cpu/cpu[0-9]*/topology | sort -V); do
+			cpu=${topology%/topology} socket=S$(<"$topology/physical_package_id")
+			die=$(cat "$topology/die_id" 2>/dev/null) || true
+			case $unit in
+			cpu) printf '%02d\n' "${cpu##*cpu}" ;;
+			core) echo "$socket${die:+-D$die}-C$(<"$topology/core_id")" ;;
+			socket) echo "$socket" ;;
+			node) basename "$cpu"/node* | sed s/node/N/ ;;
+			machine) echo all ;;
+			esac
+		done | awk '!seen[$0]++' >want
+		cmp want got
+	done
+	pmcstat --csv -o counts -C --per-machine -s "uprobe:$PWD/prog:load_call" --per-cpu -c 0 -s PAGE_FAULT.ALL true
+	head -n 1 counts | grep -qx "time,s/all/uprobe:$PWD/prog:load_call,s/00/PAGE_FAULT.ALL"
+}
+
+@test "--per-core and its like belong to counts that follow them" {
+	for words in '-p PAGE_FAULT.ALL' '-R log' '-s PAGE_FAULT.ALL --per-core'; do
+		# shellcheck disable=SC2086 # words
+		run pmcstat --per-socket $words
+		[[ $status -eq 64 && $output == *"ERROR: option --per-"*" is for the -s that follow it."* ]]
+	done
+	run pmcstat --per-core -S CLOCK.HARD true
+	[[ $status -eq 64 && $output == *"option --per-core is for counts: write --per-cpu before -S CLOCK.HARD."* ]]
+}

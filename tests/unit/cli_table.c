@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Rows of pmcstat, byte for byte: the table's geometry, CSV and JSON. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
+#include "cli/common/topology.h"
 #include "cli/measure/table.h"
 
 static struct column process(const char *spec, unsigned int bits, pmc_value_t value)
@@ -119,6 +122,104 @@ static void json_objects(void **state)
 	       "\"cumulative\":true,\"value\":2}]}\n");
 }
 
+/* A sum of growths, one of totals, and a column between that stands for itself. */
+static void sums_of_units(void **state)
+{
+	struct column a = on_cpu("x", 0, 48, 1), b = on_cpu("x", 1, 48, 20), alone =
+		on_cpu("y", 0, 48, 7), other = on_cpu("x", 2, 48, 300);
+	struct column columns[] = { a, b, alone, other };
+	struct column rows[4];
+
+	for (unsigned int i = 0; i < 4; i++)
+		if (i != 2)
+			strcpy(columns[i].unit, i == 1 ? "S1" : "S0");
+	columns[3].part = 1;
+	for (unsigned int i = 0; i < 4; i++) {
+		column_measure(&columns[i], 48);
+		rows[i] = columns[i];
+		rows[i].name = column_name(columns[i].spec);
+	}
+	expect(&format_table, columns, 4, 256, 1,
+	       "#          s/S0/x          s/S1/x          s/00/y \n"
+	       "              301              20               7 \n"
+	       "                0               0               0 \n");
+	rows[0].cumulative = rows[3].cumulative = true;
+	expect(&format_csv, rows, 4, 1, 1,
+	       "time,s/S0/x,s/S1/x,s/00/y\n0.250000,301,20,7\n1.250000,301,0,0\n");
+}
+
+static void a_sum_as_json(void **state)
+{
+	struct column columns[] = { on_cpu("tsc", 3, 64, 1), on_cpu("tsc", 5, 64, 4) };
+
+	strcpy(columns[0].unit, "all");
+	strcpy(columns[1].unit, "all");
+	columns[1].part = 1;
+	expect(&format_json, columns, 2, 256, 0,
+	       "{\"time\":0.250000,\"counters\":["
+	       "{\"name\":\"tsc\",\"spec\":\"tsc\",\"scope\":\"system\",\"cpu\":null,"
+	       "\"unit\":\"all\",\"cumulative\":false,\"value\":5}]}\n");
+}
+
+/* --- units of a machine ----------------------------------------------------------------------- */
+
+static void put(const char *root, const char *file, const char *text)
+{
+	char path[200];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "mkdir -p \"$(dirname %s/sys/devices/system/cpu/%s)\"", root,
+		 file);
+	assert_int_equal(system(path), 0);
+	snprintf(path, sizeof(path), "%s/sys/devices/system/cpu/%s", root, file);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+}
+
+static void is_in(const char *root, int cpu, enum topology_unit unit, const char *want)
+{
+	char name[TOPOLOGY_NAME];
+
+	assert_int_equal(topology_name(root, cpu, unit, name), want ? 0 : -ENOENT);
+	if (want)
+		assert_string_equal(name, want);
+}
+
+/* Cores of equal numbers in two dies, a CPU without dies and nodes, one without a number. */
+static void units_of_cpus(void **state)
+{
+	char root[] = "/tmp/topology.XXXXXX", command[64];
+
+	assert_non_null(mkdtemp(root));
+	put(root, "cpu0/topology/physical_package_id", "0\n");
+	put(root, "cpu0/topology/die_id", "0\n");
+	put(root, "cpu0/topology/core_id", "3\n");
+	put(root, "cpu0/node1/cpumap", "");
+	put(root, "cpu1/topology/physical_package_id", "0\n");
+	put(root, "cpu1/topology/die_id", "1\n");
+	put(root, "cpu1/topology/core_id", "3\n");
+	put(root, "cpu2/topology/physical_package_id", "36\n");
+	put(root, "cpu2/topology/core_id", "12\n");
+	put(root, "cpu3/topology/physical_package_id", "-1\n");
+	is_in(root, 0, UNIT_CPU, "");
+	is_in(root, 0, UNIT_CORE, "S0-D0-C3");
+	is_in(root, 1, UNIT_CORE, "S0-D1-C3");
+	is_in(root, 2, UNIT_CORE, "S36-C12");
+	is_in(root, 0, UNIT_SOCKET, "S0");
+	is_in(root, 1, UNIT_SOCKET, "S0");
+	is_in(root, 2, UNIT_SOCKET, "S36");
+	is_in(root, 0, UNIT_NODE, "N1");
+	is_in(root, 1, UNIT_NODE, NULL);
+	is_in(root, 3, UNIT_SOCKET, NULL);
+	is_in(root, 3, UNIT_CORE, NULL);
+	is_in(root, 9, UNIT_SOCKET, NULL);
+	is_in(root, 9, UNIT_MACHINE, "all");
+	snprintf(command, sizeof(command), "rm -r %s", root);
+	assert_int_equal(system(command), 0);
+}
+
 static void nothing_printed_nothing_ended(void **state)
 {
 	struct count_table table = { .page = 256 };
@@ -138,6 +239,9 @@ int main(void)
 		cmocka_unit_test(the_largest_value_fits),
 		cmocka_unit_test(csv_quotes),
 		cmocka_unit_test(json_objects),
+		cmocka_unit_test(sums_of_units),
+		cmocka_unit_test(a_sum_as_json),
+		cmocka_unit_test(units_of_cpus),
 		cmocka_unit_test(nothing_printed_nothing_ended),
 	};
 
