@@ -69,6 +69,7 @@ static helper_job *const errand_jobs[ERRAND_JOBS] = {
 	[ERRAND_RECEIVE] = receive_job,
 	[ERRAND_MAPPINGS] = mappings_read_job,
 	[ERRAND_NAMES] = site_name_job,
+	[ERRAND_FILTER] = tracefs_filter_job,
 };
 
 /* The list must be valid.  A missing module is no failure: only its registers are out of reach. */

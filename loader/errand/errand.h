@@ -2,7 +2,7 @@
 /*
  * Errands: jobs that may hang and are done by helper processes (lib/base/helper.h): receiving the
  * descriptors of clients, reading the files and mappings of other users' processes, asking name
- * services.
+ * services and the kernel for explanations.
  *
  * Only the fiber that has begun an errand waits for it.  (Outside of a fiber the whole thread
  * waits, which is for tests and tools.)  An errand is charged to its user until its helper is free
@@ -10,7 +10,7 @@
  * the share is used up, the fiber waits for a helper, at most ERRAND_MS.
  *
  * The functions are the event loop's; the jobs run in a helper, which shares nothing with the
- * daemon.  server/, pmc/ and daemon/ begin errands; main.c knows their jobs.
+ * daemon.  server/, op/, pmc/ and daemon/ begin errands; main.c knows their jobs.
  */
 #ifndef PMCBPF_ERRAND_H
 #define PMCBPF_ERRAND_H
@@ -26,6 +26,7 @@ enum errand_job {
 	ERRAND_RECEIVE,			/* receives a request with descriptors */
 	ERRAND_MAPPINGS,		/* reads a process's mappings */
 	ERRAND_NAMES,			/* looks up users and groups */
+	ERRAND_FILTER,			/* asks the kernel to explain a filter that it refuses */
 	ERRAND_JOBS
 };
 

@@ -186,16 +186,14 @@ static int filter_explain(const char *root, const char *name, const char *filter
 	return err;
 }
 
-int tracefs_deny_filter(const char *name, const char *filter, int err, struct reason *why)
+static int filter_deny(const char *name, const char *filter, int err, struct reason *why)
 {
 	const char *root = tracefs_root(), *caret, *message;
 	char text[2048];
 	size_t at;
 
 	if (!root || filter_explain(root, name, filter, text, sizeof(text)))
-		return deny(why, err, "the kernel refuses the filter \"%.120s\" of %s: %s; its "
-			    "fields are in the event's format file in tracefs", filter, name,
-			    strerror(-err));
+		return 0;
 	caret = strchr(text, '\n');
 	caret = caret ? caret + 1 : text;
 	at = strspn(caret, " ");
@@ -213,4 +211,18 @@ int tracefs_deny_filter(const char *name, const char *filter, int err, struct re
 	return deny(why, err, "the kernel refuses the filter of %s at character %zu, \"%.40s\": "
 		    "%.*s; the fields are in the event's format file in tracefs", name, at + 1,
 		    filter + at, (int)strcspn(message, "\n"), message);
+}
+
+int tracefs_filter_job(struct helper_call *call)
+{
+	struct tracefs_filter f;
+	struct reason why;
+
+	if (call->len != sizeof(f))
+		return -EINVAL;
+	memcpy(&f, call->arg, sizeof(f));
+	f.name[sizeof(f.name) - 1] = f.filter[sizeof(f.filter) - 1] = '\0';
+	if (!filter_deny(f.name, f.filter, f.err, &why))
+		return -ENOENT;
+	return helper_emit(call, why.text, strlen(why.text), NULL, 0);
 }

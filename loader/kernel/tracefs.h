@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/base/helper.h"
+#include "lib/base/wire.h"
 #include "loader/base/base.h"
 #include "tracefs_name.h"
 
@@ -28,7 +30,14 @@ struct tracefs_list {
 int tracefs_list(struct tracefs_list *l, struct reason *why);
 void tracefs_list_free(struct tracefs_list *l);
 
-/* The reason for which the kernel has refused this filter, with the place in it. */
-int tracefs_deny_filter(const char *name, const char *filter, int err, struct reason *why);
+/*
+ * The job of a helper: the answer is the reason for which the kernel has refused a filter, with the
+ * place in it.  It takes the kernel some grace periods.
+ */
+struct tracefs_filter {
+	char name[WIRE_NAME_MAX], filter[WIRE_FILTER_MAX];
+	int err;			/* of the refusal */
+};
+int tracefs_filter_job(struct helper_call *call);
 
 #endif

@@ -116,7 +116,7 @@ void tracepoints_close_event(const struct tracepoints *t, int fd)
 }
 
 int tracepoints_check(struct tracepoints *t, const char *name, const struct perf_event_spec *spec,
-		      struct reason *why)
+		      bool *refused, struct reason *why)
 {
 	struct perf_event_spec bare = *spec;
 	int fd, err;
@@ -128,7 +128,10 @@ int tracepoints_check(struct tracepoints *t, const char *name, const struct perf
 			    "perf cannot count %s here: %s", name, perf_error(fd));
 	err = spec->filter ? perf_set_filter(fd, spec->filter) : 0;
 	tracepoints_close_event(t, fd);
-	return err ? tracefs_deny_filter(name, spec->filter, err, why) : 0;
+	*refused = err != 0;
+	return err ? deny(why, err, "the kernel refuses the filter \"%.120s\" of %s: %s; its "
+			  "fields are in the event's format file in tracefs", spec->filter, name,
+			  strerror(-err)) : 0;
 }
 
 static enum engine_need slot_need(const struct slot *s)

@@ -42,9 +42,9 @@ int tracepoints_now(const struct tracepoints *t, int source, unsigned int cpu, u
 /* As tracefs_id(), without a look at tracefs while the tracepoint is counted. */
 int tracepoints_id(struct tracepoints *t, const char *name, uint64_t *id, struct reason *why);
 
-/* 0 if perf opens the event here and takes its filter, else the reason. */
+/* 0 if perf opens the event here and takes its filter, else the reason; *refused: the filter. */
 int tracepoints_check(struct tracepoints *t, const char *name, const struct perf_event_spec *spec,
-		      struct reason *why);
+		      bool *refused, struct reason *why);
 
 /* Closes a tracepoint's event, for whose end the kernel may wait long. */
 void tracepoints_close_event(const struct tracepoints *t, int fd);

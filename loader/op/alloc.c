@@ -10,6 +10,7 @@
 
 #include "logbook.h"
 #include "refusal.h"
+#include "loader/errand/errand.h"
 #include "loader/pmc/sample_log.h"
 
 #define FLAGS_PROCESS (PMC_F_DESCENDANTS | PMC_F_LOG_PROCCSW | PMC_F_LOG_PROCEXIT)
@@ -342,6 +343,24 @@ static void answer(struct request *rq, const struct pmc *pmc)
 	}
 }
 
+/* Replaces the reason by the kernel's explanation, if it gives one. */
+static void explain_filter(struct request *rq, const struct allocation *p, int refusal)
+{
+	struct tracefs_filter f = { .err = refusal };
+	struct helper_part part;
+	struct reason unused;
+	struct errand *e;
+
+	memcpy(f.name, p->name, sizeof(f.name));
+	memcpy(f.filter, p->a->filter, sizeof(f.filter));
+	if (errand_begin(&rq->d->errands, rq->s->owner->user, ERRAND_FILTER, &f, sizeof(f), NULL, 0,
+			 ERRAND_MS, &e, &unused))
+		return;
+	if (errand_next(e, &part) > 0)
+		deny(&rq->r->why, refusal, "%.*s", (int)part.len, (const char *)part.data);
+	errand_end(e);
+}
+
 int op_pmcallocate(struct request *rq)
 {
 	const struct class_machine machine = daemon_machine(rq->d);
@@ -356,6 +375,8 @@ int op_pmcallocate(struct request *rq)
 
 	p.system = PMC_IS_SYSTEM_MODE(p.a->mode);
 	err = make_plan(rq, &p, &cred);
+	if (err && p.filter_refused)
+		explain_filter(rq, &p, err);
 	if (err)
 		return err;
 	pmc = calloc(1, sizeof(*pmc));

@@ -54,6 +54,7 @@ struct allocation {
 	unsigned int first, rows;	/* rows that it may have */
 	struct count_spec spec;
 	int file;			/* that came along; -1: none */
+	bool filter_refused;		/* by the kernel, which can explain it */
 	struct probe_spec probe;	/* PROBE: spec.probe's memory */
 	char name[WIRE_NAME_MAX];	/* the event's name … */
 	bool named_by_client;		/* … which proves nothing */

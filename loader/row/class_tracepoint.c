@@ -124,7 +124,7 @@ static int class_tracepoint_plan(struct allocation *p, struct reason *why)
 	err = err ?: class_tracepoint_plan_filter(p, why);
 	if (!err && p->spec.event.filter)
 		err = tracepoints_check(p->machine->engine->tracepoints, p->name, &p->spec.event,
-					why);
+					&p->filter_refused, why);
 	return err;
 }
 

@@ -223,8 +223,27 @@ os.execvp('load', ['load', 'calls=30'])"
 	[[ $status -ne 0 && $output == *"no filter can run before it"* ]]
 	run pmcstat -p "sched:sched_stat_runtime,filter=runtime > 1" true
 	[[ $status -ne 0 && $output == *"perf counts nanoseconds of sched:sched_stat_runtime"* ]]
-	[ -z "$(find /sys/kernel/tracing/instances -name "pmcbpfd-$DAEMON_PID")" ]
+	helpers=$(cat "/proc/$(cat "/proc/$DAEMON_PID/task/$DAEMON_PID/children" | tr -d ' ')/task/"*/children)
+	[ -n "$helpers" ]
+	for pid in $helpers; do refute test -e "/sys/kernel/tracing/instances/pmcbpfd-$pid"; done
 	[ "$(cat /sys/kernel/tracing/events/syscalls/sys_enter_sched_get_priority_max/filter)" = none ]
+}
+
+@test "a refused filter holds up no other client: a helper asks the kernel for the reason" {
+	# The C library has one of the two.
+	events=(syscalls:sys_enter_mkdirat)
+	[ ! -d /sys/kernel/tracing/events/syscalls/sys_enter_mkdir ] || events+=(syscalls:sys_enter_mkdir)
+	# shellcheck disable=SC2046 # words
+	pmcstat -q --csv -C -w 0.1 -o rows $(printf -- '-p %s ' "${events[@]}") -d $(printf -- '-p %s ' "${events[@]}") \
+		-t "$DAEMON_PID" 3>&- &
+	CHILD=$!
+	has_rows() { [ "$(wc -l <rows)" -ge 2 ]; }
+	wait_for has_rows
+	run pmcstat -p "$ENTER,filter=bogus == 3" true
+	[[ $output == *"at character 1, \"bogus == 3\": Field not found"* ]]
+	kill -INT $CHILD
+	wait $CHILD
+	tail -n 1 rows | awk -F, '{ for (i = 2; i <= NF; i++) n[i - 2 < (NF - 1) / 2] += $i } END { exit n[1] != 0 || n[0] != 1 }'
 }
 
 @test "a hostile client: names that lead elsewhere, fields without an end, filters of other classes" {

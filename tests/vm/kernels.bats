@@ -71,8 +71,8 @@ refused() {
  0  SOFT0            SOFT   ENABLED  FREE"
 	done
 	output=$(grep -v -e ' MSR ' -e ' BREAKPOINT ' <<<"$output")	# the machine determines the registers
-	rows=33
-	[ "$VM_ARCH" = amd64 ] || rows=39
+	rows=41
+	[ "$VM_ARCH" = amd64 ] || rows=47
 	[ "$(grep -c ' ENABLED  ' <<<"$output")" -eq $((2 * rows)) ]
 	[ "$(grep -cE 'ENABLED +(FREE|STANDALONE) *$' <<<"$output")" -eq $((2 * rows)) ]
 }

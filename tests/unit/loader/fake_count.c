@@ -103,7 +103,7 @@ int tracepoints_id(struct tracepoints *t, const char *name, uint64_t *id, struct
 }
 
 int tracepoints_check(struct tracepoints *t, const char *name, const struct perf_event_spec *spec,
-		      struct reason *why)
+		      bool *refused, struct reason *why)
 {
 	return strcmp(spec->filter, "bad") ? 0 : deny(why, -EINVAL, "fake: bad filter of %s", name);
 }
