@@ -261,7 +261,8 @@ browse() {
 @test "flamegraph: keys search, move between frames, zoom and invert it" {
 	command -v chromium >/dev/null || needs chromium-headless-shell test
 	report --flamegraph out.svg
-	{ echo '<!DOCTYPE html>'; sed 1d out.svg; cat "$TOOLS/flamekeys.html"; } >page.html
+	# Without a charset the browser guesses one from what it has read so far.
+	{ echo '<!DOCTYPE html><meta charset="utf-8">'; sed 1d out.svg; cat "$TOOLS/flamekeys.html"; } >page.html
 	browse page.html
 	run sed -n '/^<pre id="keys">/,/^<\/pre>/{s/^<pre id="keys">//; /^<\/pre>/!p}' dom
 	says '/: INPUT
