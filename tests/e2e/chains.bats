@@ -90,6 +90,7 @@ assert int(sys.argv[1]) == sum(int(s["cpuflags"], 0) >> 2 & 1
 	done
 }
 
+# PERF-322
 @test "a chain that the kernel's own limit cuts is marked, too, even if the tunable is larger" {
 	most=$(cat /proc/sys/kernel/perf_event_max_stack)
 	stop_daemon

@@ -18,6 +18,7 @@ print(next("{state}: {finding}; {remedy}".format(**g) for g in json.load(sys.std
 		"$1" <<<"$output"
 }
 
+# PERF-009
 @test "REQ-133 root and a daemon: every gate has a line, none is closed, exit 0" {
 	start_daemon
 	run --separate-stderr pmccontrol --doctor

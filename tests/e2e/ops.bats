@@ -13,6 +13,7 @@ answers() {
 	wait_for rows_free
 }
 
+# PERF-004, PERF-013, PERF-015, PERF-018, PERF-342
 @test "REQ-153, REQ-154, REQ-155, REQ-156, REQ-157, REQ-175, REQ-115, REQ-120, REQ-123, REQ-158: PMCALLOCATE's checks" {
 	answers alloc caps
 }
@@ -73,6 +74,7 @@ answers() {
 	expect root 'read 0 0' read
 }
 
+# PERF-329
 @test "REQ-123: a PMU with a list of CPUs counts for a whole package, and not for processes" {
 	local pmu
 	for pmu in /sys/bus/event_source/devices/*/cpumask; do
@@ -84,6 +86,7 @@ answers() {
 	done
 }
 
+# PERF-012
 @test "REQ-017, REQ-018, REQ-037: a process counts its own faults, from a preset, with stops" {
 	# A running process's CPU time is as old as its last switch or tick; faults are exact.
 	run wireclient hello alloc 3 15 0x20004 any 0 read write 1000 read start pages 20 read \

@@ -44,6 +44,7 @@ page() {
 	[ "$((n[0] + n[2]))" -le "${n[5]}" ]
 }
 
+# PERF-068, PERF-069, PERF-072
 @test "perf's names of software events are taken" {
 	for event in cpu-clock task-clock page-faults faults context-switches cs cpu-migrations migrations minor-faults \
 		major-faults alignment-faults emulation-faults cgroup-switches; do
@@ -105,6 +106,32 @@ page() {
 	page "A word that a class does not know is refused"
 }
 
+# PERF-188, PERF-189, PERF-190, PERF-191, PERF-192, PERF-193, PERF-194, PERF-195, PERF-196, PERF-197, PERF-198, PERF-199
+# PERF-266, PERF-267, PERF-268, PERF-269, PERF-270, PERF-271, PERF-272, PERF-357
+@test "branch records, of any side and kind, are declined, and no report has them" {
+	for kind in usr os hv any any-call any-return ind-call abort-tx in-tx no-tx; do
+		refused page-faults,branch=$kind '*"branch" is no qualifier*'
+		page $kind
+	done
+	run pmcstat report --branch log
+	[[ $status -eq 64 && $output == *"branch"* ]]
+	page "Samples have no branch records: no sources, targets and predictions of branches"
+}
+
+# PERF-276, PERF-277, PERF-278, PERF-279, PERF-280, PERF-281, PERF-174, PERF-234, PERF-235, PERF-236, PERF-238
+# PERF-282, PERF-283, PERF-284, PERF-285, PERF-286, PERF-287, PERF-288, PERF-289, PERF-290
+@test "weights, data sources, transactions, mappings of data, hypervisors, guests and exact addresses are declined" {
+	for word in weight data-src txn data hv guest exact; do
+		refused page-faults,$word "*\"$word\" is no qualifier*"
+	done
+	for word in mem txn weight; do
+		run pmcstat report --$word log
+		[[ $status -eq 64 && $output == *"$word"* ]]
+	done
+	page "Samples have no weights, no data sources operation, level, snoop, lock, TLB and no reasons or codes of aborted transactions."
+	page "Logs have records of executable mappings only."
+}
+
 @test "PERF-051: instructions and cycles are never something else" {
 	no_counters || skip "this machine has hardware counters: tests/vm/hardware.bats"
 	for event in instructions instructions:u cycles cycles:k; do
@@ -140,6 +167,7 @@ page() {
 	page "dummy and bpf-output count nothing"
 }
 
+# PERF-320
 @test "PERF-098, PERF-341: a rate above the kernel's limit is refused, with the limit" {
 	most=$(</proc/sys/kernel/perf_event_max_sample_rate)
 	run --separate-stderr pmc record -F $((most + 1)) -e cpu-clock -o log true

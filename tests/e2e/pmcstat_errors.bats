@@ -14,6 +14,7 @@ fails() {
 	[ ${#lines[@]} -eq 1 ]
 }
 
+# PERF-352
 @test "unknown events and bad specifiers: the word and a remedy are named" {
 	fails 71 '*process-mode pmc with specification "nosuch": *nosuch*pmccontrol -L*Invalid argument*' \
 		pmcstat -p nosuch true
@@ -27,6 +28,7 @@ fails() {
 	fails 71 '*: *' pmcstat -p "$(printf 'x%.0s' {1..3000})" true
 }
 
+# PERF-019, PERF-363
 @test "processes that do not exist" {
 	fails 65 '*No processes were attached to. There is no process 2147483647' pmcstat -p TASK_CLOCK -t 2147483647
 	python3 -c 'import threading, time
@@ -43,6 +45,7 @@ t = threading.Thread(target=time.sleep, args=(100,), daemon=True); t.start(); pr
 	[ "$status" -eq 0 ]	# one that is gone among others does not matter
 }
 
+# PERF-334, PERF-335, PERF-336
 @test "other users' processes and whole CPUs need privilege" {
 	sleep 100 3>&- & victim=$!
 	wait_for is_program $victim sleep
@@ -54,6 +57,7 @@ t = threading.Thread(target=time.sleep, args=(100,), daemon=True); t.start(); pr
 		run_as_nobody pmcstat -l 0.05 -s CPU_CLOCK
 }
 
+# PERF-314, PERF-318, PERF-319
 @test "any user may measure his own processes" {
 	run -0 run_as_nobody pmcstat --csv -d -p TASK_CLOCK sh -c '/bin/true; :'
 	[[ ${lines[1]} =~ ,[1-9][0-9]*$ ]]

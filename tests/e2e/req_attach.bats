@@ -101,6 +101,7 @@ gone_pid() {
 	expect own 'start 0' attach 0 start
 }
 
+# PERF-153
 @test "REQ-050, REQ-051, REQ-093: DESCENDANTS includes the existing tree, and later children" {
 	client own
 	workload tree pages=100 children=2 forks=2 below=1

@@ -18,7 +18,7 @@ program() {
 		-L"$BUILD/lib" -lpmc-compat -Wl,--allow-shlib-undefined
 }
 
-@test "REQ-075, REQ-005: a program of pmc(3) alone allocates, attaches, counts, reads, writes, releases" {
+@test "PERF-001, PERF-002, PERF-007, PERF-010, REQ-075, REQ-005: a program of pmc(3) alone allocates, attaches, counts, reads, writes, releases" {
 	program <<-'C'
 		#include <stdio.h>
 		#include <stdlib.h>
@@ -463,7 +463,7 @@ era() {
 	done
 }
 
-@test "without a free descriptor PMCs are allocated, counted and released, in a child as well" {
+@test "PERF-350: without a free descriptor PMCs are allocated, counted and released, in a child as well" {
 	program <<-'C'
 		#define _GNU_SOURCE
 		#include <fcntl.h>

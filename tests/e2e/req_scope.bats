@@ -59,6 +59,7 @@ passes() {
 	expect one 'read 0 1000' read
 }
 
+# PERF-016
 @test "REQ-002, REQ-007, REQ-009, REQ-024, REQ-026: a system-scope PMC counts its CPU, whatever runs there" {
 	mapfile -t cpus < <(lscpu -p=CPU --online | grep -v '^#')
 	[ ${#cpus[@]} -ge 2 ] || skip "one CPU"
@@ -115,6 +116,7 @@ passes() {
 	rises own 5000000
 }
 
+# PERF-148
 @test "REQ-016, REQ-010: all of its threads count, to the event" {
 	client own
 	workload many pages=500 threads=3 late=2
@@ -174,6 +176,7 @@ passes() {
 	[ "$more" -le $((count - began)) ]
 }
 
+# PERF-303
 @test "REQ-018, REQ-027, REQ-097, REQ-140: SETCOUNT presets either scope, but not while it runs" {
 	client own
 	workload w pages=300

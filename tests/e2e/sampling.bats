@@ -29,6 +29,7 @@ between() {
 
 # --- the number of samples ----------------------------------------------------------------------
 
+# PERF-008, PERF-095, PERF-096, PERF-249
 @test "REQ-012, REQ-020, REQ-022, REQ-023, REQ-014: one sample for every period of faults" {
 	pmcstat -q -E -n 10 -P PAGE_FAULT.ALL -n 1 -P PAGE_FAULT.MINOR -p PAGE_FAULT.ALL -O log \
 		load pages=3000
@@ -44,6 +45,7 @@ between() {
 	between $((count - 50)) "$(wc -l <each)" $((count + 50))
 }
 
+# PERF-061
 @test "REQ-012: clocks sample at their rates, each switch is a sample" {
 	# While a hypervisor has the CPU there are no samples, and CPU time only if it does not report stolen time:
 	# no run has less CPU time than the work takes, and none more samples than it lasted.
@@ -90,6 +92,7 @@ print(int(json.load(sys.stdin)["seconds"] * 1000))')
 	[ "$(lines_of callchain)" -eq 0 ]
 }
 
+# PERF-304
 @test "REQ-022, REQ-029: the latest period counts, and can be set while the PMC is stopped" {
 	workload w pages=1000 && workload again pages=1000
 	client owner
@@ -208,6 +211,7 @@ print(int(json.load(sys.stdin)["seconds"] * 1000))')
 
 # --- addresses ----------------------------------------------------------------------------------
 
+# PERF-255
 @test "REQ-013, REQ-046, REQ-047: the sampled address first, then its callers, 8 in all with the defaults of 2012" {
 	stop_daemon
 	start_daemon -o kern.hwpmc.callchaindepth=8 -o kern.hwpmc.logbuffersize=4 -o kern.hwpmc.nbuffers=64
@@ -224,6 +228,7 @@ print(int(json.load(sys.stdin)["seconds"] * 1000))')
 	[ "$n" -ge 10 ]
 }
 
+# PERF-101
 @test "REQ-048: without PMC_F_CALLCHAIN a sample has one address" {
 	pmcstat -q -N -n 1 -P CLOCK.HARD -O log deep 20 300000000 0 0
 	text
@@ -265,6 +270,7 @@ print(int(json.load(sys.stdin)["seconds"] * 1000))')
 	refute grep 0xffff user
 }
 
+# PERF-179, PERF-180
 @test "PMC_F_USERCALLCHAIN: the kernel's addresses, then the addresses of the user code below" {
 	workload w switches=150
 	client owner
@@ -312,6 +318,7 @@ print(int(json.load(sys.stdin)["seconds"] * 1000))')
 	done
 }
 
+# PERF-163
 @test "mappings are logged once each, whichever PMCs of a process sample or count" {
 	for pmcs in '-n 1 -P CLOCK.HARD' '-E -n 1 -P CLOCK.HARD -p PAGE_FAULT.ALL' \
 		'-E -p PAGE_FAULT.ALL -n 1 -P CLOCK.HARD' '-n 1 -P CLOCK.HARD -P PAGE_FAULT.ALL'; do
@@ -417,6 +424,7 @@ rows_of_exit() {
 
 # --- slices and exits -----------------------------------------------------------------------------
 
+# PERF-252
 @test "REQ-056, REQ-058, REQ-059, REQ-060: slices and exits of every process of a tree, and their sums" {
 	run pmcstat -q -d -E -W -p PAGE_FAULT.ALL -p TASK_CLOCK -O log load children=2 forks=2 below=1 pages=300 switches=40
 	unless_hidden "$output"

@@ -154,6 +154,7 @@ os.execvp('load', ['load', 'calls=30'])"
 	expect own "read 0 $((after - before))" read
 }
 
+# PERF-306
 @test "a filter counts the hits that it admits, for processes, trees and CPUs" {
 	counts -p "$ENTER,filter=policy == 1" -p $ENTER load calls=1000
 	counts_are 500 1000

@@ -88,6 +88,7 @@ hog_gone() {
 	all_free
 }
 
+# PERF-349
 @test "an event for which no counter is left is refused: the seventh counts only cycles" {
 	# shellcheck disable=SC2086 # words
 	run vm pmcstat $six -p inst_retired true
@@ -221,6 +222,7 @@ hog_gone() {
 	is $((count_3000000 - count_1000000)) 16000000 1000
 }
 
+# PERF-005, PERF-006, PERF-151, PERF-152, PERF-300, PERF-301
 @test "REQ-035, REQ-036, REQ-037: STOP freezes the count exactly, START goes on, exit keeps it" {
 	run vm pmcx steps 1000000 inst_retired,usr
 	echo "$output"
@@ -429,6 +431,7 @@ lost() {
 	all_free
 }
 
+# PERF-157, PERF-365
 @test "a lost counter is an error, not a guess: a command" {
 	lost pmcstat -q --csv -C -w 0.05 -p inst_retired,usr load spins=400000000
 	status_is 71
@@ -509,6 +512,7 @@ lost_briefly() {
 
 # --- names ----------------------------------------------------------------------------------------------
 
+# PERF-039, PERF-047, PERF-049, PERF-324, PERF-326, PERF-327
 @test "names of events: the PMU's, with the class, as an alias, and raw" {
 	vm_once
 	counts_of -p inst_retired,usr true

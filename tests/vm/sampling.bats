@@ -108,6 +108,7 @@ chains_of_leaf() {
 # chains_cut: their number in all logs so far
 chains_cut() { vm pmccontrol -s | awk '/lack callers/ { print $NF }'; }
 
+# PERF-106, PERF-264
 @test "call chains of user code: the interrupted function, then its callers, all or the requested number" {
 	local before
 
@@ -136,6 +137,7 @@ begins_where_it_should() {
 		$(($(awk '$1 == "exec" && /\/load"$/ { print $4; exit }' <<<"$output"))) ]
 }
 
+# PERF-164
 @test "every record of a process's life, in both formats; samples are overflows if there is a counter" {
 	vm_once
 	local sampling=(-n 1 -P CLOCK.HARD) version

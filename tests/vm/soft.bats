@@ -68,6 +68,7 @@ cpu_is() {
 	between $((least * hz / 1000000000)) "$1" $((most * hz / 1000000000 + 1))
 }
 
+# PERF-034, PERF-063, PERF-066, PERF-067
 @test "REQ-010: page faults and switches of a process equal the kernel's figures exactly" {
 	measure "pages=1000 reads=300 switches=20" -p PAGE_FAULT.ALL -p PAGE_FAULT.MINOR -p PAGE_FAULT.MAJOR \
 		-p CONTEXT_SWITCHES.VOLUNTARY -p CONTEXT_SWITCHES.INVOLUNTARY -p CONTEXT_SWITCHES
@@ -82,6 +83,7 @@ cpu_is() {
 	is "${counts[5]}" $((counts[3] + counts[4]))
 }
 
+# PERF-062
 @test "CPU time of a process equals the kernel's figure" {
 	measure "spins=60000000" -p TASK_CLOCK -p CPU_CLOCK -p CLOCK.HARD -p CLOCK.STAT -p CLOCK.PROF
 	[ "$cpu" -ge 20000000 ]
