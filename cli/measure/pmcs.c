@@ -21,7 +21,7 @@ static pmc_value_t column_rate(const struct column *column)
 	return column->rate ? column->rate : pmc_pmu_sample_rate_get(column->name);
 }
 
-/* The column of the same option, in the same text of the command line, and of the same unit. */
+/* 1 + the index of the column, from the same -s, that shows the sum for this unit; 0: none yet. */
 static size_t column_find_sum(const struct measure *m, const struct column *added)
 {
 	for (const struct column *column = m->columns; *added->unit && column < added; column++)
