@@ -428,6 +428,8 @@ sys.stdin.readline()" <hold >others 3>&- &
 	work_of_target
 	expect user 'read 0 0' read
 	expect root 'read 0 10' read
+	kill -KILL "$TARGET"
+	part user
 	stop_daemon
 	start_daemon
 	client user setpriv --reuid 65534 --regid 65534 --clear-groups
