@@ -90,7 +90,7 @@ static int breakpoint_read_length(struct breakpoint *b, const char **at, struct 
 		    "1, 2, 4 or 8", b->text);
 }
 
-/* r, w, rw (or wr) and x. */
+/* r, w, rw (or wr) and x.  -ENOENT: the letters may be perf's modifiers. */
 static int breakpoint_read_access(struct breakpoint *b, const char **at, struct reason *why)
 {
 	static const char letters[] = "rwx";
@@ -102,12 +102,11 @@ static int breakpoint_read_access(struct breakpoint *b, const char **at, struct 
 		const char *letter = strchr(letters, **at);
 
 		if (!letter || b->type & types[letter - letters])
-			return breakpoint_deny(b, why);
+			return breakpoint_deny(b, why), -ENOENT;
 		b->type |= types[letter - letters];
 	}
 	if (**at == ':')
-		return deny(why, -EINVAL, "\"%.80s\": perf's modifiers are qualifiers here: write "
-			    "\",usr\" for :u, \",os\" for :k", b->text);
+		return breakpoint_deny(b, why), -ENOENT;
 	if (!b->type)
 		return deny(why, -EINVAL, "\"%.80s\": the second \":\" is followed by the kind of "
 			    "access: r, w, rw or x", b->text);

@@ -67,6 +67,9 @@ refuses() {
 @test "usr counts the program's accesses, os the kernel's on its behalf" {
 	counts -p breakpoint:load_word:w -p breakpoint:load_word:w,usr -p breakpoint:load_word:w,os load stores=7 kernel_stores=5
 	counts_are 12 7 5
+	# As perf's users type it.
+	counts -p mem:load_word:w:u -p mem:load_word/4:w:k -p mem:load_word:w:uk -p "mem:$TICK:x:u" load stores=7 kernel_stores=5 ticks=3
+	counts_are 7 5 12 3
 }
 
 @test "threads, children and their children count, with -d only" {
@@ -347,7 +350,8 @@ sys.stdin.readline()" <hold >others 3>&- &
 	refuses breakpoint:0x1000/0 '*followed by the number of bytes, mostly 1, 2, 4 or 8*'
 	refuses breakpoint:0x1000/long '*followed by the number of bytes*'
 	refuses breakpoint:0x1000+x '*a number follows the "+"*'
-	refuses mem:0x1000:w:u '*perf'"'"'s modifiers are qualifiers here: write ",usr" for :u*'
+	refuses mem:0x1000:w:h '*perf'"'"'s modifier h has no meaning here*'
+	refuses mem:0x1000:w:q '*"0x1000:w:q" is no breakpoint: write ADDRESS*'
 	refuses breakpoint:0x1000,freq=3 '*"freq" is no qualifier of a breakpoint: there are usr and os*'
 	refuses breakpoint:0x1000,usr=3 '*usr takes no value: "3"*'
 	refuses breakpoint:0x1000/16 '*this CPU watches * bytes at once, not 16*'
