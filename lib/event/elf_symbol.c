@@ -152,7 +152,8 @@ static int search_deny(struct elf_search *s, const struct elf_file *f, struct re
 	search_file(s, f);
 	return deny(why, -EINVAL, "%s has no function \"%s\"%s%s", f->path, s->symbol,
 		    nearest_hint(&s->near, ""), s->all ? "" :
-		    "; it is stripped, so that only the functions are known which it exports");
+		    "; it is stripped of all but the functions that it exports: write the "
+		    "address of another one, as 0x1139");
 }
 
 /* Only where all instructions have one length is it known where one begins. */

@@ -186,6 +186,11 @@ static int filter_explain(const char *root, const char *name, const char *filter
 	return err;
 }
 
+static bool char_is_name(char c)
+{
+	return isalnum((unsigned char)c) || c == '_';
+}
+
 static int filter_deny(const char *name, const char *filter, int err, struct reason *why)
 {
 	const char *root = tracefs_root(), *caret, *message;
@@ -203,9 +208,9 @@ static int filter_deny(const char *name, const char *filter, int err, struct rea
 		at = strlen(filter);
 	/* The kernel points behind a field that it does not find. */
 	if (!strncmp(message, "Field not found", 15)) {
-		while (at && filter[at - 1] == ' ')
+		while (at && !char_is_name(filter[at - 1]))
 			at--;
-		while (at && (isalnum((unsigned char)filter[at - 1]) || filter[at - 1] == '_'))
+		while (at && char_is_name(filter[at - 1]))
 			at--;
 	}
 	return deny(why, err, "the kernel refuses the filter of %s at character %zu, \"%.40s\": "

@@ -218,6 +218,8 @@ os.execvp('load', ['load', 'calls=30'])"
 @test "a filter that the kernel refuses: the place and the kernel's words; nothing of tracefs changes" {
 	run pmcstat -p "$ENTER,filter=policy == 1 && bogus == 3" true
 	[[ $status -ne 0 && $output == *"at character 16, \"bogus == 3\": Field not found"* ]]
+	run pmcstat -p "$ENTER,filter=policy==1&&bogus==3" true
+	[[ $status -ne 0 && $output == *"at character 12, \"bogus==3\": Field not found"* ]]
 	run pmcstat -p "$ENTER,filter=policy == " true
 	[[ $status -ne 0 && $output == *"refuses the filter of $ENTER at character "* ]]
 	run pmcstat -p "sched:sched_switch,filter=prev_prio > 1" true
