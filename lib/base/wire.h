@@ -17,7 +17,7 @@
 #define WIRE_SOCKET	 PMCBPF_RUNDIR "/pmcbpf/pmc.sock"
 
 #define WIRE_MAGIC	 0x57434d50u	/* "PMCW" */
-#define WIRE_VERSION	 3
+#define WIRE_VERSION	 4
 #define WIRE_SEQ_REFUSED 0		/* see HELLO */
 #define WIRE_MAX_REQUEST 1024u		/* bytes, header included */
 #define WIRE_MAX_REPLY	 65536u
@@ -25,7 +25,7 @@
 #define WIRE_MAX_REASON	 400u
 #define WIRE_NAME_MAX	 64u		/* PMC_NAME_MAX, NUL included */
 #define WIRE_FILTER_MAX	 512u		/* a tracepoint's filter, NUL included */
-#define WIRE_CLASS_MAX	 8u
+#define WIRE_CLASS_MAX	 16u
 #define WIRE_TUNABLE_MAX 256u		/* a tunable's value as text, NUL included */
 
 /* hwpmc's operation numbers; ours start at 64. */
@@ -155,7 +155,8 @@ struct wire_class_req {
 struct wire_dynevent {
 	char name[WIRE_NAME_MAX];
 	uint32_t code;
-	uint32_t flags;		/* MSR: enum wire_msr; TRACEPOINT: WIRE_TRACEPOINT_…; else 0 */
+	uint32_t flags;		/* MSR: enum wire_msr; TRACEPOINT: WIRE_TRACEPOINT_…; else 0.
+				   PERF: `name` is a PMU, `code` its attr.type */
 };
 /* The driver that reads a register in each scope; neither: it cannot be counted there. */
 enum wire_msr {
@@ -230,6 +231,8 @@ struct wire_allocate_req {
 	uint32_t probe_sites;	/* elements of probe_site */
 	uint64_t probe_semaphore;	/* USDT: of the count of its users; 0: none */
 	uint64_t probe_site[WIRE_PROBE_SITES];
+	uint32_t pmu;		/* hardware, PERF: attr.type of the PMU; 0: the class's first */
+	uint32_t pmu_reserved;	/* 0 */
 };
 /*
  * The first allocation of an owner that a page can serve carries two descriptors: the owner's
@@ -497,9 +500,9 @@ struct wire_counts {
 
 _Static_assert(sizeof(struct wire_hdr) == 24, "wire");
 _Static_assert(sizeof(struct wire_classinfo) == 56, "wire");
-_Static_assert(sizeof(struct wire_cpuinfo) == 80 + 8 * 56, "wire");
+_Static_assert(sizeof(struct wire_cpuinfo) == 80 + 16 * 56, "wire");
 _Static_assert(sizeof(struct wire_pmcinfo) == 168, "wire");
-_Static_assert(sizeof(struct wire_allocate_req) == 840, "wire");
+_Static_assert(sizeof(struct wire_allocate_req) == 848, "wire");
 _Static_assert(sizeof(struct wire_gate) == 568, "wire");
 _Static_assert(sizeof(struct wire_tunable_req) == 328, "wire");
 _Static_assert(sizeof(struct wire_tunable) == 328, "wire");

@@ -100,6 +100,14 @@ const char *alias_name(unsigned int i, const struct evspec_machine *m)
 	return *alias_meaning(&aliases[i], m) ? aliases[i].name : "";
 }
 
+bool alias_is_known(const char *name)
+{
+	for (size_t i = 0; i < sizeof(aliases) / sizeof(aliases[0]); i++)
+		if (evspec_same(name, aliases[i].name))
+			return true;
+	return false;
+}
+
 unsigned int alias_spell(const char *text, const struct evspec_machine *m,
 			 char out[ALIAS_MAX_SPELLINGS][EVSPEC_MAX + 1])
 {

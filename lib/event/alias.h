@@ -16,6 +16,8 @@ unsigned int alias_spell(const char *text, const struct evspec_machine *m,
 
 /* The i-th alias; "" if it has no meaning on this machine, NULL after the last. */
 const char *alias_name(unsigned int i, const struct evspec_machine *m);
+/* True if some machine has an alias of that name. */
+bool alias_is_known(const char *name);
 
 /* FreeBSD's names of the fixed Intel events, and perf's names of SOFT events; else NULL. */
 const char *alias_iaf_event(const char *name);

@@ -14,6 +14,7 @@ static const struct {
 	{ PMC_CLASS_PROBE, &class_probe },
 	{ PMC_CLASS_BREAKPOINT, &class_breakpoint },
 	{ PMC_CLASS_MSR, &class_msr },
+	{ PMC_CLASS_PERF, &class_perf },
 };
 
 const struct event_class *class_of(uint32_t class)

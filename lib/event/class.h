@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Classes of events, on the library's side: SOFT, TSC, TRACEPOINT, PROBE, BREAKPOINT, MSR and the
- * hardware classes (one table serves them all).  All differences between classes are entries of
+ * Classes of events, on the library's side: SOFT, TSC, TRACEPOINT, PROBE, BREAKPOINT, MSR, PERF and
+ * the hardware classes (one table serves them all).  All differences between classes are entries of
  * these tables; a new class has a file class_NAME.c and a line in class.c.
  */
 #ifndef PMCBPF_EVENT_CLASS_H
@@ -17,6 +17,7 @@ struct event {
 	const char *desc;	/* NULL: its class has no descriptions */
 	const char *more;	/* the unit mask's description, or NULL */
 	const char *terms;	/* the kernel's words for it, or NULL */
+	const char *pmu;	/* NULL: its class's */
 	bool again;		/* from a second source, which may repeat names of the first */
 };
 typedef int event_fn(void *arg, const struct event *event);
@@ -26,6 +27,7 @@ struct event_class {
 	bool hardware;		/* its rows are counters of a PMU */
 	bool interned;		/* the numbers of its events are private to the process */
 	bool described;		/* its events have descriptions */
+	bool bare_last;		/* … as well, if no class of the hardware has such an event */
 	bool late;		/* its list is long, and asked for when somebody needs it */
 
 	/* Fills in event, caps, config and event_name.  -ENOENT: the class has no such event. */
@@ -50,7 +52,7 @@ struct event_class {
 };
 
 extern const struct event_class class_soft, class_tsc, class_tracepoint, class_breakpoint,
-	class_probe, class_msr, class_hardware;
+	class_probe, class_msr, class_perf, class_hardware;
 
 const struct event_class *class_of(uint32_t class);
 

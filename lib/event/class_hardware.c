@@ -48,6 +48,7 @@ static int hardware_resolve(const struct machine *m, const char *root,
 	int err = info->pmu[0] ? pmu_event_find(root, info, spec, &event, why) : -ENOENT;
 	const struct machine_event *generic = NULL;
 
+	req->pmu = info->perf_type;
 	if (err == -ENOENT && info->pmu[0] && spec->class != PMC_CLASS_IAF)
 		generic = generic_find(m, spec->event);
 	if (generic)

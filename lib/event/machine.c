@@ -17,6 +17,14 @@ bool machine_class_is_hardware(const struct wire_classinfo *class)
 	return class_of(class->class)->hardware && class->pmu[0];
 }
 
+const struct machine_event *machine_pmu(const struct machine *m, const char *name)
+{
+	for (unsigned int i = 0; i < m->pmus.n; i++)
+		if (strcmp(m->pmus.event[i].name, name) == 0)
+			return &m->pmus.event[i];
+	return NULL;
+}
+
 void machine_evspec(const struct machine *m, struct evspec_machine *out)
 {
 	static const struct {

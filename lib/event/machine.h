@@ -21,6 +21,7 @@ struct machine_events {
 struct machine {
 	struct wire_cpuinfo cpu;
 	struct machine_events soft, msr, tracepoint;
+	struct machine_events pmus;	/* PMUs that count for CPUs; code: attr.type */
 	struct machine_events generic;	/* perf's own events that the PMU has */
 };
 
@@ -29,6 +30,9 @@ const struct wire_classinfo *machine_class(const struct machine *m, uint32_t cla
 
 /* The rows of the class are counters of a PMU. */
 bool machine_class_is_hardware(const struct wire_classinfo *class);
+
+/* The PMU of class PERF of that name, or NULL. */
+const struct machine_event *machine_pmu(const struct machine *m, const char *name);
 
 /* The part that the grammar of event specifiers depends on. */
 void machine_evspec(const struct machine *m, struct evspec_machine *out);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/base/nearest.h"
 #include "lib/base/number.h"
 #include "pmu.h"
 
@@ -36,6 +37,21 @@ static int pmu_file_read(const char *root, const char *pmu, const char *dir, con
 		n--;
 	text[n] = '\0';
 	return 0;
+}
+
+/* NAME.unit, NAME.scale and the like describe NAME; they are no events. */
+static bool pmu_file_is_event(const char *name)
+{
+	static const char *const endings[] = { ".unit", ".scale", ".snapshot", ".per-pkg" };
+	size_t i, n = strlen(name);
+
+	if (*name == '.' || n >= WIRE_NAME_MAX)
+		return false;
+	for (i = 0; i < sizeof(endings) / sizeof(endings[0]); i++)
+		if (n > strlen(endings[i]) &&
+		    strcmp(name + n - strlen(endings[i]), endings[i]) == 0)
+			return false;
+	return true;
 }
 
 /* --- fields ---------------------------------------------------------------------------------- */
@@ -102,9 +118,26 @@ int pmu_field_set(const struct pmu_field *field, uint64_t value, uint64_t config
 	return 0;
 }
 
+/* Offers the names of the files in a directory of the PMU. */
+static void pmu_offer(const char *root, const char *pmu, const char *dir, struct nearest *near)
+{
+	struct dirent *entry;
+	char path[600];
+	DIR *files;
+
+	snprintf(path, sizeof(path), "%s/%s/%s", root, pmu, dir);
+	files = opendir(path);
+	while (files && (entry = readdir(files)))
+		if (pmu_file_is_event(entry->d_name))
+			nearest_offer(near, entry->d_name);
+	if (files)
+		closedir(files);
+}
+
 int pmu_field_find(const char *root, const char *pmu, const char *name, struct pmu_field *field,
 		   struct reason *why)
 {
+	struct nearest near;
 	char text[PMU_TEXT];
 	size_t i;
 	int err;
@@ -115,9 +148,13 @@ int pmu_field_find(const char *root, const char *pmu, const char *name, struct p
 			return 0;
 		}
 	err = pmu_file_read(root, pmu, "format", name, text);
-	if (err)
-		return deny(why, -ENOENT, "PMU %s has no field \"%s\"; %s/%s/format lists them",
-			    pmu, name, root, pmu);
+	if (err) {
+		nearest_begin(&near, name);
+		pmu_offer(root, pmu, "format", &near);
+		pmu_offer(root, pmu, "events", &near);
+		return deny(why, -ENOENT, "PMU %s has no field \"%s\"%s; %s/%s/format lists them",
+			    pmu, name, nearest_hint(&near, ""), root, pmu);
+	}
 	err = pmu_field_parse(text, field);
 	if (err)
 		return deny(why, err, "PMU %s describes its field \"%s\" as \"%s\", which is not "
@@ -169,21 +206,6 @@ static int pmu_terms_apply(const char *root, const char *pmu, char *text, uint64
 	return err;
 }
 
-/* NAME.unit, NAME.scale and the like describe NAME; they are no events. */
-static bool pmu_file_is_event(const char *name)
-{
-	static const char *const endings[] = { ".unit", ".scale", ".snapshot", ".per-pkg" };
-	size_t i, n = strlen(name);
-
-	if (*name == '.' || n >= WIRE_NAME_MAX)
-		return false;
-	for (i = 0; i < sizeof(endings) / sizeof(endings[0]); i++)
-		if (n > strlen(endings[i]) &&
-		    strcmp(name + n - strlen(endings[i]), endings[i]) == 0)
-			return false;
-	return true;
-}
-
 int pmu_each(const char *root, const char *pmu, pmu_each_fn *fn, void *arg)
 {
 	char path[600], text[PMU_TEXT];
@@ -233,4 +255,28 @@ int pmu_sysfs_event(const char *root, const char *pmu, const char *name, struct 
 		return found ? found : -ENOENT;
 	memcpy(event->name, s.name, sizeof(event->name));
 	return pmu_terms_apply(root, pmu, s.text, event->config, why);
+}
+
+void pmu_event_unit(const char *root, const char *pmu, const char *name, char *buf, size_t size)
+{
+	char file[WIRE_NAME_MAX + 8], scale[PMU_TEXT], unit[PMU_TEXT];
+
+	*buf = '\0';
+	snprintf(file, sizeof(file), "%s.unit", name);
+	if (pmu_file_read(root, pmu, "events", file, unit))
+		return;
+	snprintf(file, sizeof(file), "%s.scale", name);
+	if (pmu_file_read(root, pmu, "events", file, scale))
+		strcpy(scale, "1");
+	snprintf(buf, size, "%s %s", scale, unit);
+}
+
+void pmu_cpus(const char *root, const char *pmu, char *buf, size_t size)
+{
+	char text[PMU_TEXT] = "";
+
+	if (pmu_file_read(root, pmu, ".", "cpumask", text) &&
+	    pmu_file_read(root, pmu, ".", "cpus", text))
+		*text = '\0';
+	snprintf(buf, size, "%s", text);
 }

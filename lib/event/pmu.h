@@ -50,4 +50,9 @@ int pmu_sysfs_event(const char *root, const char *pmu, const char *name, struct 
 typedef int pmu_each_fn(void *arg, const char *name, const char *text);
 int pmu_each(const char *root, const char *pmu, pmu_each_fn *fn, void *arg);
 
+/* The event's scale and unit, "2.3e-10 Joules"; "": the PMU has none for it. */
+void pmu_event_unit(const char *root, const char *pmu, const char *name, char *buf, size_t size);
+/* The list of the CPUs on which the PMU counts, "" if it has none. */
+void pmu_cpus(const char *root, const char *pmu, char *buf, size_t size);
+
 #endif

@@ -27,16 +27,24 @@ static int resolve_in_class(const struct machine *m, const char *root,
 static int resolve_raw(const struct machine *m, const char *root, const struct evspec *spec,
 		       struct wire_allocate_req *req, struct reason *why)
 {
+	struct nearest near;
 	unsigned int i;
 
 	for (i = 0; i < m->cpu.nclass; i++)
 		if (strcmp(m->cpu.classes[i].pmu, spec->event) == 0 &&
 		    machine_class_is_hardware(&m->cpu.classes[i]))
 			return resolve_in_class(m, root, &m->cpu.classes[i], spec, req, why);
+	if (machine_pmu(m, spec->event))
+		return resolve_in_class(m, root, machine_class(m, PMC_CLASS_PERF), spec, req, why);
+	nearest_begin(&near, spec->event);
+	for (i = 0; i < m->cpu.nclass; i++)
+		nearest_offer(&near, m->cpu.classes[i].pmu);
+	for (i = 0; i < m->pmus.n; i++)
+		nearest_offer(&near, m->pmus.event[i].name);
 	return deny(why, -EINVAL,
-		    "no PMU \"%s\" whose counters pmcbpfd manages; \"pmccontrol -L\" "
+		    "no PMU \"%s\" whose counters pmcbpfd manages%s; \"pmccontrol -L\" "
 		    "lists the classes",
-		    spec->event);
+		    spec->event, nearest_hint(&near, ""));
 }
 
 static int resolve_prefixed(const struct machine *m, const char *root, const struct evspec *spec,
@@ -52,6 +60,17 @@ static int resolve_prefixed(const struct machine *m, const char *root, const str
 			    "\"pmccontrol -L\" lists those it has, \"pmccontrol --doctor\" "
 			    "says why", pmc_name_of_class(spec->class));
 	return resolve_in_class(m, root, class, spec, req, why);
+}
+
+static int resolve_bare_last(const struct machine *m, const char *root, const struct evspec *spec,
+			     struct wire_allocate_req *req, struct reason *why)
+{
+	int err = -ENOENT;
+
+	for (unsigned int i = 0; i < m->cpu.nclass && err == -ENOENT; i++)
+		if (class_of(m->cpu.classes[i].class)->bare_last)
+			err = resolve_in_class(m, root, &m->cpu.classes[i], spec, req, why);
+	return err;
 }
 
 /*
@@ -89,6 +108,9 @@ static int resolve_bare(const struct machine *m, const char *root, const struct 
 			return err;
 		}
 	}
+	err = resolve_bare_last(m, root, spec, req, why);
+	if (err != -ENOENT)
+		return err;
 	if (hardware.text[0])
 		return deny(why, -ENOENT, "%s", hardware.text);
 	hint = suggest_event(m, root, spec->event, -1, &near);

@@ -113,7 +113,7 @@ static int printer_event(void *arg, const struct event *event)
 		       more ? more : "");
 		if (event->terms)
 			printf("\tevent: %s\n", event->terms);
-		printf("\tpmu: %s\n", p->pmu);
+		printf("\tpmu: %s\n", event->pmu ? event->pmu : p->pmu);
 		break;
 	}
 	return 0;

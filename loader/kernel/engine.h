@@ -13,6 +13,7 @@
 #include "loader/base/base.h"
 #include "owner_maps.h"
 #include "perf.h"
+#include "pmus.h"
 #include "probes.h"
 #include "programs.h"
 #include "proof.h"
@@ -44,6 +45,7 @@ struct engine {
 	struct sources *sources;	/* the per-CPU events that slices are cut from */
 	struct tracepoints *tracepoints; /* the counters of tracepoints, likewise */
 	struct breakpoints breakpoints;	/* found at the start */
+	struct pmus pmus;		/* likewise */
 	struct flush *flush;		/* ends the open slices of CPUs */
 	struct cpu_bell *cpu_bell;	/* CPU hotplug */
 	struct notes *notes;		/* the programs' reports */

@@ -371,6 +371,13 @@ static bool pmu_classify(const char *name, struct perf_pmu *pmu)
 	return false;
 }
 
+bool perf_is_core(const char *pmu)
+{
+	struct perf_pmu unused;
+
+	return pmu_classify(pmu, &unused);
+}
+
 /* True if the CPU has this PMU.  Only hybrid machines list CPUs in the PMU's directory. */
 static bool pmu_on_cpu(const char *name, unsigned int cpu)
 {

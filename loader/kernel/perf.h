@@ -98,6 +98,9 @@ int perf_free_here(const struct perf_pmu *pmu, unsigned int cpu);
 /* True if the kernel has a PMU that can have rows; copies its name. */
 bool perf_has_pmu(char *name, size_t size);
 
+/* True if the PMU of that name is one of the CPUs' cores, which counts for tasks. */
+bool perf_is_core(const char *pmu);
+
 /* Resolves the kernel's names of a PMU and of an event that counts on the CPU: 0 or -errno. */
 int perf_named_event(const char *pmu, const char *name, unsigned int cpu,
 		     struct perf_event_spec *spec);

@@ -81,7 +81,7 @@ static int check_class(struct request *rq, struct allocation *p)
 	struct reason *why = &rq->r->why;
 	uint32_t caps = a->caps, missing;
 
-	p->class = row_class_find(&rq->d->rows, a->class);
+	p->class = row_class_find_pmu(&rq->d->rows, a->class, a->pmu);
 	if (!p->class)
 		return deny(why, -EINVAL, "this machine has no counters of class %s (%u); "
 			    "pmccontrol -L lists what it has, pmccontrol --doctor says why",

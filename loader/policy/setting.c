@@ -57,7 +57,8 @@ static bool event_is_claimed(const char *class, const char *event)
 	for (unsigned int i = 0; i < sizeof(named) / sizeof(named[0]); i++)
 		if (site_pattern(class, named[i]))
 			return false;
-	return true;
+	/* PMUs that count for CPUs have numbers of their own: "PERF:uncore_imc_0/0x304". */
+	return !site_pattern(class, "PERF") || (!strstr(event, "/0x") && !strchr(event, '*'));
 }
 
 static bool class_is_known(const char *class)
@@ -93,8 +94,9 @@ static int event_item_check(const char *item, struct reason *why)
 		return class_deny_name(item, class, why);
 	if (event_is_claimed(class, event))
 		return deny(why, -EINVAL, "\"%.60s\": events of hardware counters are known by "
-			    "number, as %.20s:0xc0; /sys/bus/event_source/devices/*/events has the "
-			    "numbers of names", item, class);
+			    "number, as %.20s:%s0xc0; /sys/bus/event_source/devices/*/events has "
+			    "the numbers of names", item, class,
+			    strcasecmp(class, "PERF") ? "" : "PMU/");
 	return 0;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Classes of PMCs: SOFT, TSC, TRACEPOINT, PROBE, the hardware classes (one table serves them all),
- * BREAKPOINT, MSR.
+ * BREAKPOINT, MSR, PERF.
  * All differences between classes are entries of their tables; nothing else in the daemon asks
  * which class a PMC belongs to.
  *
@@ -59,7 +59,7 @@ struct allocation {
 	char name[WIRE_NAME_MAX];	/* the event's name … */
 	bool named_by_client;		/* … which proves nothing */
 	bool numberless;		/* an event of counters that only the kernel can encode */
-	char number[WIRE_NAME_MAX];	/* of the event, in hexadecimal; "": it has none */
+	char number[2 * WIRE_NAME_MAX]; /* of the event, in hexadecimal; "": it has none */
 	uint64_t ticks;			/* of an event that is a clock, in a second; else 0 */
 	/*
 	 * Formats "held by …" for the PMC of the class on that CPU that writes control register
@@ -107,12 +107,15 @@ struct class_ops {
 };
 
 extern const struct class_ops class_soft, class_tsc, class_tracepoint, class_probe, class_hardware,
-	class_breakpoint, class_msr;
+	class_breakpoint, class_msr, class_perf;
 
 /* All classes, in the order of their rows; NULL at the end. */
 extern const struct class_ops *const classes[];
 
 /* The class that lists the events of this class number, or NULL. */
 const struct class_ops *class_with_events(uint32_t class);
+
+/* Takes the event's name as the client has it: 0, or -EINVAL if it is not printable. */
+int class_name_take(struct allocation *p, struct reason *why);
 
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The hardware classes: one for each PMU of the CPUs, with a row for each counter. */
-#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -49,8 +48,8 @@ static int class_hardware_add_rows(struct row_table *t, const struct class_machi
 				   struct reason *why)
 {
 	struct perf_pmu pmus[WIRE_CLASS_MAX];
-	/* numbers are left for the classes BREAKPOINT and MSR */
-	int n = perf_discover(pmus, WIRE_CLASS_MAX - 2 - t->nclass, why), err = 0;
+	/* numbers are left for the classes BREAKPOINT, MSR and PERF */
+	int n = perf_discover(pmus, WIRE_CLASS_MAX - 3 - t->nclass, why), err = 0;
 
 	for (int i = 0; i < n && !err; i++) {
 		struct row_class class = {
@@ -90,16 +89,10 @@ static int plan_generic(struct allocation *p, const struct generic_event *e, str
 static int plan_number(struct allocation *p, struct reason *why)
 {
 	const struct wire_allocate_req *a = p->a;
-	const char *end = memchr(a->event_name, '\0', sizeof(a->event_name));
+	int err = class_name_take(p, why);
 
-	for (const char *c = a->event_name; end && c < end; c++)
-		if (!isprint((unsigned char)*c))
-			end = NULL;
-	if (!end)
-		return deny(why, -EINVAL, "an event's name is printable and at most %u bytes long",
-			    WIRE_NAME_MAX - 1);
-	memcpy(p->name, a->event_name, sizeof(p->name));
-	p->named_by_client = true;
+	if (err)
+		return err;
 	snprintf(p->number, sizeof(p->number), a->config1 || a->config2 ?
 		 "0x%" PRIx64 "/0x%" PRIx64 "/0x%" PRIx64 : "0x%" PRIx64, a->config, a->config1,
 		 a->config2);

@@ -81,6 +81,19 @@ const struct row_class *row_class_find(const struct row_table *t, uint32_t class
 	return NULL;
 }
 
+const struct row_class *row_class_find_pmu(const struct row_table *t, uint32_t class,
+					   uint32_t pmu)
+{
+	for (unsigned int i = 0; i < t->nclass; i++) {
+		const struct row_class *c = &t->classes[i];
+
+		if (c->info.class == class &&
+		    (!pmu || !c->ops->counters || c->info.perf_type == pmu))
+			return c;
+	}
+	return NULL;
+}
+
 void row_name(const struct row_table *t, unsigned int row, char *buf, size_t size)
 {
 	const struct row_class *c = &t->classes[t->rows[row].class];

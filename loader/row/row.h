@@ -62,6 +62,9 @@ int row_add_class(struct row_table *t, const struct row_class *class, struct rea
 int row_drop_discovered(struct row_table *t);
 
 const struct row_class *row_class_find(const struct row_table *t, uint32_t class);
+/* Of several PMUs of a class, the one of that perf type; 0: the first. */
+const struct row_class *row_class_find_pmu(const struct row_table *t, uint32_t class,
+					   uint32_t pmu);
 /* "ARMV8-3" */
 void row_name(const struct row_table *t, unsigned int row, char *buf, size_t size);
 

@@ -82,7 +82,8 @@ answers() {
 		pmu=$(basename "$(dirname "$pmu")")
 		run pmcstat -p "$pmu/config=1/" true
 		[ "$status" -eq 71 ]
-		grep -q "Cannot allocate process-mode pmc .*no PMU \"$pmu\".*\[Invalid argument\]" <<<"$output"
+		grep -qE "Cannot allocate process-mode pmc .*(PMU $pmu counts for CPUs, not for processes|no PMU \"$pmu\")" \
+			<<<"$output"
 	done
 }
 

@@ -37,6 +37,17 @@ static const struct {
 	{ "cpu/events/broken", "event=zz\n" },
 	{ "cpu/events/wide", "event=0x123c\n" },
 	{ "cpu/type", "4\n" },
+	{ "imc_0/format/event", "config:0-7\n" },
+	{ "imc_0/format/match", "config2:0-3\n" },
+	{ "imc_0/events/reads", "event=0x04,match=1\n" },
+	{ "imc_0/events/reads.unit", "MiB\n" },
+	{ "imc_0/events/reads.scale", "6.1e-5\n" },
+	{ "imc_0/events/stalls", "event=0x05\n" },
+	{ "imc_0/events/cycles", "event=0x06\n" },
+	{ "imc_0/cpumask", "0,4\n" },
+	{ "imc_1/format/event", "config:0-7\n" },
+	{ "imc_1/events/reads", "event=0x04\n" },
+	{ "imc_1/cpus", "2-3\n" },
 	{ "armv8_pmuv3_0/format/event", "config:0-15\n" },
 	{ "armv8_pmuv3_0/format/long", "config1:0\n" },
 	{ "armv8_pmuv3_0/events/cpu_cycles", "event=0x0011\n" },
@@ -412,6 +423,79 @@ static void test_registers(void **state)
 	refused(&l, "MSR-tsc,select=1:0x10000000000000000", "is not a value of 64 bits");
 }
 
+/* --- class PERF ------------------------------------------------------------------------------ */
+
+static struct machine uncore(const char *pmu)
+{
+	static struct machine_event pmus[] = { { "imc_0", 12, 0 }, { "imc_1", 13, 0 } };
+	struct machine l = machine(PMC_CLASS_IAP, pmu);
+
+	l.cpu.classes[l.cpu.nclass++] = (struct wire_classinfo){ .class = PMC_CLASS_PERF };
+	l.pmus = (struct machine_events){ pmus, 2 };
+	return l;
+}
+
+/* PERF-039, PERF-327: the PMU, its event's terms, or an event's name that one PMU has. */
+static void test_uncore(void **state)
+{
+	const struct machine l = uncore("cpu");
+	struct wire_allocate_req r = resolved(&l, "imc_0/reads/");
+
+	assert_int_equal(r.class, PMC_CLASS_PERF);
+	assert_int_equal(r.pmu, 12);
+	assert_true(r.config == 4 && !r.config1 && r.config2 == 1);
+	assert_int_equal(r.caps, PMC_CAP_READ | PMC_CAP_WRITE);
+	assert_string_equal(r.event_name, "imc_0/reads/");
+	assert_int_equal(resolved(&l, "imc_1/event=9,config1=7/").pmu, 13);
+	assert_true(resolved(&l, "imc_1/event=9,config1=7/").config1 == 7);
+	assert_string_equal(resolved(&l, "stalls").event_name, "imc_0/stalls/");
+	assert_string_equal(resolved(&l, "PERF-stalls").event_name, "imc_0/stalls/");
+	assert_int_equal(resolved(&l, "cpu/event=1/").pmu, 4);
+	assert_int_equal(resolved(&l, "cpu-cycles").pmu, 4);
+	refused(&l, "reads", "several PMUs: write imc_0/reads/, imc_1/reads/ or another");
+	refused(&l, "imc_0/reads/,os", "\"os\" is no qualifier of a PMU that counts for CPUs");
+	refused(&l, "imc_1/match=1/", "PMU imc_1 has no field \"match\"");
+	refused(&l, "imc_0/macht=1/", "did you mean \"match\"?");
+	refused(&l, "imc_0/match=16/", "4 bits");
+	refused(&l, "imc_2/reads/", "did you mean \"imc_0\"?");
+	refused(&l, "PERF-writes", "no PMU that counts for CPUs has an event \"writes\"");
+}
+
+/* cycles are the cores', and never another PMU's that has an event of that name. */
+static void test_uncore_cycles(void **state)
+{
+	const struct machine l = uncore(NULL);
+
+	refused(&l, "cycles", "cycles");
+	assert_true(resolved(&l, "imc_0/cycles/").config == 6);
+}
+
+struct listed {
+	unsigned int n;
+	char text[400];
+};
+
+static int list_one(void *arg, const struct event *event)
+{
+	struct listed *l = arg;
+	size_t used = strlen(l->text);
+
+	l->n++;
+	snprintf(l->text + used, sizeof(l->text) - used, "%s %s|", event->name, event->desc);
+	return 0;
+}
+
+static void test_uncore_list(void **state)
+{
+	const struct machine m = uncore(NULL);
+	struct listed l = { .n = 0 };
+
+	assert_int_equal(class_perf.each(&m, root, NULL, list_one, &l), 0);
+	assert_int_equal(l.n, 4);
+	assert_contains(l.text, "imc_0/reads/ event=0x04,match=1; each is 6.1e-5 MiB; CPU 0,4|");
+	assert_contains(l.text, "imc_1/reads/ event=0x04; CPU 2-3|");
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test(f)
@@ -419,6 +503,7 @@ int main(void)
 		T(test_field_parse), T(test_field_set), T(test_names), T(test_qualifiers),
 		T(test_arm), T(test_operation), T(test_raw), T(test_raw_long_name), T(test_generic),
 		T(test_perf_spellings),
+		T(test_uncore), T(test_uncore_cycles), T(test_uncore_list),
 		T(test_soft_and_tsc), T(test_registers),
 	};
 

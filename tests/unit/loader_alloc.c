@@ -319,6 +319,86 @@ static void test_unregistered_event(void **state)
 	assert_int_equal(allocate(&root, a), -EINVAL);
 }
 
+/* Class PERF: on the PMU's CPUs in system scope, while sysfs has the PMU, on rows of its own. */
+static void test_uncore(void **state)
+{
+	struct wire_allocate_req a = system_wide(PMC_CLASS_PERF, 1), b;
+	struct reason why;
+
+	assert_int_equal(allocate(&root, a), -EINVAL);
+	assert_contains(reason(), "no counters of class PERF");
+	fake.uncore = true;
+	assert_int_equal(daemon_rediscover(&harness, &why), 0);
+	assert_int_equal(allocate(&root, a), -EINVAL);
+	assert_contains(reason(), "no PMU of type 0 counts for CPUs");
+	a.pmu = 40;
+	assert_int_equal(allocate(&root, a), 0);
+	assert_int_equal(fake.last.event.type, 40);
+	assert_int_equal(fake.last.event.config, 0xc0);
+	assert_string_equal(fake.last.row_name, "PERF-fake_uncore-0");
+	b = a;
+	b.cpu = 0;
+	assert_int_equal(allocate(&root, b), -EINVAL);
+	assert_contains(reason(), "PMU fake_uncore counts on CPU 1, not on CPU 0");
+	b = process(PMC_CLASS_PERF);
+	b.pmu = 40;
+	assert_int_equal(allocate(&root, b), -EOPNOTSUPP);
+	assert_contains(reason(), "counts for CPUs, not for processes");
+	b = a;
+	b.caps |= PMC_CAP_USER;
+	assert_int_equal(allocate(&root, b), -EOPNOTSUPP);
+	b = a;
+	b.event_name[3] = '\n';
+	assert_int_equal(allocate(&root, b), -EINVAL);
+	fake.uncore_gone = true;
+	assert_int_equal(allocate(&root, a), -ENXIO);
+	assert_contains(reason(), "PMU fake_uncore has gone");
+	fake.uncore_gone = false;
+	assert_int_equal(allocate(&root, a), 0);
+	assert_int_equal(allocate(&root, a), -EINVAL);
+	assert_contains(reason(), "no row of this PMU is left");
+}
+
+/* Rules name an event of a PMU by the PMU and its number, not by the client's name. */
+static void test_uncore_rules(void **state)
+{
+	struct wire_allocate_req a = system_wide(PMC_CLASS_PERF, 1);
+	struct reason why;
+
+	fake.uncore = true;
+	a.pmu = 40;
+	assert_int_equal(daemon_rediscover(&harness, &why), 0);
+	harness.config.value[TUN_SYSPMCS] = 1;
+	actor_rules(&user, "events=\"PERF:fake_uncore/0xc0\"");
+	assert_int_equal(allocate(&user, a), 0);
+	a.config = 0xc1;
+	assert_int_equal(allocate(&user, a), -EPERM);
+	actor_rules(&user, "events=\"~PERF:*/0xc1\"");
+	assert_int_equal(allocate(&user, a), -EPERM);
+	actor_rules(&user, "events=\"PERF:fake_*\"");
+	assert_int_equal(allocate(&user, a), 0);
+}
+
+/* Two kinds of CPUs: the PMU of a request decides, and without one the first. */
+static void test_two_kinds(void **state)
+{
+	struct wire_allocate_req a = process(PMC_CLASS_IAP);
+	struct reason why;
+
+	fake.pmus = 2;
+	fake.same_class = true;
+	assert_int_equal(daemon_rediscover(&harness, &why), 0);
+	assert_int_equal(allocate(&root, a), 0);
+	assert_int_equal(fake.last.event.type, 4);
+	a.pmu = 5;
+	assert_int_equal(allocate(&root, a), 0);
+	assert_int_equal(fake.last.event.type, 5);
+	assert_true(fake.last.row >= 4);
+	a.pmu = 6;
+	assert_int_equal(allocate(&root, a), -EINVAL);
+	assert_contains(reason(), "no counters of class IAP");
+}
+
 /* The pages are sent once to each connection, with the first PMC that they serve. */
 static void test_pages(void **state)
 {
@@ -349,7 +429,7 @@ int main(void)
 		T(test_generic_of_one_kind), T(test_generic_rules),
 		T(test_rules),
 		T(test_unregistered_event),
-		T(test_pages),
+		T(test_pages), T(test_uncore), T(test_uncore_rules), T(test_two_kinds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

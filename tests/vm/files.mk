@@ -14,6 +14,9 @@ VM_CLIENTS := $(foreach a,amd64 arm64,$(addprefix $(VM_OVERLAY)/$(a)/usr/bin/,pm
 # The module, for the kernels of headers.tsv.
 VM_KMODS   := $(patsubst %,$(VM_OVERLAY)/kmod/%/pmcbpf_msr.ko,6.1-x86 6.12-x86 6.1-arm64 6.12-arm64)
 
+# PMUs for tests, likewise.
+VM_KMODS   += $(patsubst %,$(VM_OVERLAY)/fakepmu/%/fakepmu.ko,6.1-x86 6.12-x86 6.1-arm64 6.12-arm64)
+
 CHECKS  += check-vm
 LINT_C  += tests/vm/agent.c tests/vm/pmu_probe.c tests/vm/libs.c $(addprefix tests/vm/progs/,load.c hog.c preempt.c stand.c unmaps.c regs.c msrx.c kfunc.c)
 LINT_SH += $(addprefix tests/vm/,fetch sysroot mkrootfs kmod matrix systemd init helpers.bash)
@@ -133,6 +136,10 @@ $(VM_OVERLAY)/kmod/%/pmcbpf_msr.ko: $(KMOD_SRCS) tests/vm/headers.tsv tests/vm/k
 	$(call say,KMOD,$*)
 	$(Q)tests/vm/kmod $* $(@D) $(VM_OVERLAY)
 
+$(VM_OVERLAY)/fakepmu/%/fakepmu.ko: $(wildcard tests/vm/fakepmu/*) tests/vm/headers.tsv tests/vm/kmod
+	$(call say,KMOD,fakepmu-$*)
+	$(Q)tests/vm/kmod $* $(@D) $(VM_OVERLAY) tests/vm/fakepmu fakepmu
+
 .PHONY: vm-fetch vm-kmod vm-progs vm-clients vm-overlay vm-smoke check-vm
 vm-fetch:  ## download the kernels of the test guests into the cache
 	tests/vm/fetch kernel $(or $(VM_KERNELS),--all)
@@ -162,7 +169,7 @@ VM_ENDS  := $(addprefix tests/vm/,soft.bats ktr.bats sampling.bats life.bats)
 VM_CPUS  := $(addprefix tests/vm/,hotplug.bats model.bats)
 VM_PMU   := tests/vm/hardware.bats
 VM_ONE   := $(addprefix tests/vm/,smoke.bats ops.bats ktr_user.bats)
-VM_MSR   := $(addprefix tests/vm/,kmod.bats registers.bats)
+VM_MSR   := $(addprefix tests/vm/,kmod.bats registers.bats pmus.bats)
 VM_NAMED := $(addprefix tests/vm/,tracepoint.bats probe.bats breakpoint.bats thread.bats)
 check-vm: vm-overlay  ## everything that needs test guests: all kernels, the arm64 PMU
 	$(Q)$(VM_MATRIX) --kernel 6.1-arm64 --kernel 6.12-arm64 $(VM_EVERY) $(VM_ENDS) \

@@ -47,7 +47,7 @@ typedef unsigned long uintfptr_t;
 #define PMC_VERSION (PMC_VERSION_MAJOR << 24 | PMC_VERSION_MINOR << 16 | PMC_VERSION_PATCH)
 
 #define PMC_NAME_MAX		64	/* bytes of an event's or row's name, NUL included */
-#define PMC_CLASS_MAX		8	/* classes of one machine */
+#define PMC_CLASS_MAX		16	/* classes of one machine */
 #define PMC_CPUID_LEN		64
 #define PMC_CALLCHAIN_DEPTH_MAX 512
 

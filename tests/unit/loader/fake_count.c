@@ -142,13 +142,38 @@ int perf_discover(struct perf_pmu *pmus, unsigned int max, struct reason *why)
 	for (unsigned int i = 0; i < n; i++) {
 		pmus[i] = (struct perf_pmu){ .prefix = "IAP",
 					     .type = 4 + i,
-					     .class = PMC_CLASS_IAP + i,
+					     .class = PMC_CLASS_IAP + (fake.same_class ? 0 : i),
 					     .width = 48,
 					     .rows = 4,
 					     .everywhere = true };
 		snprintf(pmus[i].name, sizeof(pmus[i].name), "cpu%u", i);
 	}
 	return (int)n;
+}
+
+/* PMUs that count for CPUs: one on CPU 1, with two counters. */
+void pmus_discover(struct pmus *p, unsigned int rows, const struct debug *debug)
+{
+	static const char *const names[] = { "fake_uncore-0", "fake_uncore-1" };
+
+	p->n = fake.uncore && rows >= 2;
+	p->rows = 2 * p->n;
+	p->one[0] = (struct pmus_one){ .name = "fake_uncore", .type = 40, .rows = 2 };
+	for (unsigned int i = 0; i < p->rows; i++)
+		p->row[i] = names[i];
+}
+
+const struct pmus_one *pmus_find(const struct pmus *p, uint32_t type)
+{
+	return p->n && type == p->one[0].type ? &p->one[0] : NULL;
+}
+
+int pmus_cpus(const struct pmus_one *pmu, char *list, size_t size)
+{
+	if (fake.uncore_gone)
+		return -ESRCH;
+	snprintf(list, size, "1");
+	return 0;
 }
 
 /* Of perf's own events a PMU knows instructions, cache misses, and LLC-loads. */

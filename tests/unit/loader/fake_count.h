@@ -20,6 +20,9 @@ struct fake {
 	unsigned int breakpoints;	/* registers for them */
 	bool offline[FAKE_CPUS];
 	unsigned int pmus;		/* that perf_discover() finds: 4 rows each */
+	bool same_class;		/* … of one class, as two kinds of CPUs have */
+	bool uncore;			/* pmus_discover() finds a PMU … */
+	bool uncore_gone;		/* … which has gone since */
 	int rank[FAKE_ROWS];		/* what count_rank() says of a row */
 	int refuse_new[FAKE_ROWS];	/* and count_new() */
 	int refuse_owner, refuse_attach, refuse_start, refuse_stop;
