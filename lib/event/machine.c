@@ -12,6 +12,15 @@ const struct wire_classinfo *machine_class(const struct machine *m, uint32_t cla
 	return NULL;
 }
 
+const struct wire_classinfo *machine_class_of(const struct machine *m, uint32_t class,
+					      uint32_t pmu)
+{
+	for (unsigned int i = 0; i < m->cpu.nclass; i++)
+		if (m->cpu.classes[i].class == class && m->cpu.classes[i].perf_type == pmu)
+			return &m->cpu.classes[i];
+	return machine_class(m, class);
+}
+
 bool machine_class_is_hardware(const struct wire_classinfo *class)
 {
 	return class_of(class->class)->hardware && class->pmu[0];

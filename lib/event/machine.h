@@ -28,6 +28,10 @@ struct machine {
 /* NULL if the machine has no such class. */
 const struct wire_classinfo *machine_class(const struct machine *m, uint32_t class);
 
+/* Of several PMUs of a class, that of the perf type. */
+const struct wire_classinfo *machine_class_of(const struct machine *m, uint32_t class,
+					      uint32_t pmu);
+
 /* The rows of the class are counters of a PMU. */
 bool machine_class_is_hardware(const struct wire_classinfo *class);
 

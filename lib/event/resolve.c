@@ -8,9 +8,13 @@
 
 #include "alias.h"
 #include "class.h"
+#include "lib/base/cpuranges.h"
 #include "perf_spell.h"
+#include "pmu.h"
 #include "resolve.h"
 #include "suggest.h"
+
+#define CPULIST_MAX 512u
 
 static int resolve_in_class(const struct machine *m, const char *root,
 			    const struct wire_classinfo *class, const struct evspec *spec,
@@ -47,6 +51,64 @@ static int resolve_raw(const struct machine *m, const char *root, const struct e
 		    spec->event, nearest_hint(&near, ""));
 }
 
+/* The PMU is one of several kinds of CPUs, and has a list of those that are its own. */
+static bool class_is_of_kind(const struct wire_classinfo *class, const char *root, char *cpus,
+			     size_t size)
+{
+	*cpus = '\0';
+	if (machine_class_is_hardware(class))
+		pmu_cpus(root, class->pmu, cpus, size);
+	return *cpus;
+}
+
+/* A process runs on CPUs of all kinds, each of which has a PMU of its own. */
+static int resolve_refuse_kinds(const struct machine *m, const char *root,
+				const struct wire_classinfo *class, const struct evspec *spec,
+				struct reason *why)
+{
+	char cpus[CPULIST_MAX];
+
+	if (!class_is_of_kind(class, root, cpus, sizeof(cpus)))
+		return 0;
+	for (unsigned int i = 0; i < m->cpu.nclass; i++) {
+		const struct wire_classinfo *other = &m->cpu.classes[i];
+
+		if (other != class && class_is_of_kind(other, root, cpus, sizeof(cpus)))
+			return deny(why, -EINVAL, "\"%s\": the CPUs are of several kinds, each "
+				    "with counters of its own: count %s/%s/ and %s/%s/, and add "
+				    "them", spec->event, class->pmu, spec->event, other->pmu,
+				    spec->event);
+	}
+	return 0;
+}
+
+/*
+ * The hardware classes in the daemon's order, `number` only if it is not negative.  On a CPU the
+ * event is that of the PMU that the CPU has.
+ */
+static int resolve_hardware(const struct machine *m, const char *root, int number,
+			    const struct evspec *spec, struct wire_allocate_req *req,
+			    struct reason *why)
+{
+	bool system = PMC_IS_SYSTEM_MODE(req->mode);
+	char cpus[CPULIST_MAX];
+	int err = -ENOENT;
+
+	for (unsigned int i = 0; i < m->cpu.nclass && err == -ENOENT; i++) {
+		const struct wire_classinfo *class = &m->cpu.classes[i];
+
+		if (!machine_class_is_hardware(class) ||
+		    (number >= 0 && class->class != (uint32_t)number) ||
+		    (system && class_is_of_kind(class, root, cpus, sizeof(cpus)) &&
+		     !cpuranges_has(cpus, req->cpu)))
+			continue;
+		err = resolve_in_class(m, root, class, spec, req, why);
+		if (!err && !system)
+			err = resolve_refuse_kinds(m, root, class, spec, why);
+	}
+	return err;
+}
+
 static int resolve_prefixed(const struct machine *m, const char *root, const struct evspec *spec,
 			    struct wire_allocate_req *req, struct reason *why)
 {
@@ -59,7 +121,9 @@ static int resolve_prefixed(const struct machine *m, const char *root, const str
 		return deny(why, -EINVAL, "this machine has no counters of class %s; "
 			    "\"pmccontrol -L\" lists those it has, \"pmccontrol --doctor\" "
 			    "says why", pmc_name_of_class(spec->class));
-	return resolve_in_class(m, root, class, spec, req, why);
+	return machine_class_is_hardware(class) ?
+		resolve_hardware(m, root, (int)class->class, spec, req, why) :
+		resolve_in_class(m, root, class, spec, req, why);
 }
 
 static int resolve_bare_last(const struct machine *m, const char *root, const struct evspec *spec,
@@ -96,18 +160,13 @@ static int resolve_bare(const struct machine *m, const char *root, const struct 
 		if (err != -ENOENT)
 			return err;
 	}
-	for (i = 0; i < m->cpu.nclass; i++) {
-		const struct wire_classinfo *class = &m->cpu.classes[i];
-
-		if (!machine_class_is_hardware(class))
-			continue;
-		any = true;
-		err = resolve_in_class(m, root, class, spec, req, &hardware);
-		if (err != -ENOENT) {
-			*why = err ? hardware : *why;
-			return err;
-		}
+	err = resolve_hardware(m, root, -1, spec, req, &hardware);
+	if (err != -ENOENT) {
+		*why = err ? hardware : *why;
+		return err;
 	}
+	for (i = 0; i < m->cpu.nclass; i++)
+		any |= machine_class_is_hardware(&m->cpu.classes[i]);
 	err = resolve_bare_last(m, root, spec, req, why);
 	if (err != -ENOENT)
 		return err;
@@ -181,13 +240,13 @@ int resolve_event(const struct machine *m, const char *root, const char *spec,
 int resolve_operation(const struct machine *m, const char *root, const char *spec,
 		      struct pmc_op_pmcallocate *op, struct reason *why)
 {
-	struct wire_allocate_req req = { .caps = 0 };
+	struct wire_allocate_req req = { .mode = op->pm_mode, .cpu = op->pm_cpu };
 	const struct wire_classinfo *class;
 	int err = resolve_event(m, root, spec, &req, why);
 
 	if (err)
 		return err == -EINVAL ? -ENOENT : err;
-	class = machine_class(m, req.class);
+	class = machine_class_of(m, req.class, req.pmu);
 	if (!class || !machine_class_is_hardware(class))
 		return deny(why, -ENOENT, "%.100s is not an event of the hardware counters",
 			    spec);

@@ -556,6 +556,8 @@ static int pmu_probe(const char *name, struct perf_pmu *pmu)
 	}
 	if (!pmu->rows)
 		return 0;
+	if (!pmu->everywhere)
+		snprintf(pmu->prefix, sizeof(pmu->prefix), "%.31s", name);
 	pmu->width = pmu_width(pmu);
 	return 1;
 }

@@ -12,7 +12,7 @@
 /* One hardware PMU that can count for tasks; becomes one class of rows. */
 struct perf_pmu {
 	char name[32];		/* directory below /sys/bus/event_source/devices */
-	char prefix[16];	/* row names: IAP, K8, ARMV8 */
+	char prefix[32];	/* row names: IAP, K8, ARMV8; of a kind of CPUs: cpu_atom */
 	uint32_t type;		/* perf_event_attr.type */
 	uint32_t class;		/* enum pmc_class */
 	bool architectural;	/* its events have ARM's numbers */

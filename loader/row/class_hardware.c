@@ -8,6 +8,7 @@
 #include <sys/pmc.h>
 
 #include "class.h"
+#include "lib/base/cpuranges.h"
 #include "lib/base/generic.h"
 #include "loader/base/base.h"
 #include "row.h"
@@ -103,11 +104,28 @@ static int plan_number(struct allocation *p, struct reason *why)
 	return 0;
 }
 
+/* Of several kinds of CPUs each has its own PMU. */
+static int plan_cpu(const struct allocation *p, struct reason *why)
+{
+	struct pmus_one pmu = { .type = p->class->info.perf_type };
+	char cpus[4096];
+
+	if (!p->system || p->class->everywhere)
+		return 0;
+	memcpy(pmu.name, p->class->info.pmu, sizeof(pmu.name));
+	if (pmus_cpus(&pmu, cpus, sizeof(cpus)) || cpuranges_has(cpus, p->cpu))
+		return 0;
+	return deny(why, -EINVAL, "PMU %s counts on CPU %.200s, not on CPU %u", pmu.name, cpus,
+		    p->cpu);
+}
+
 static int class_hardware_plan(struct allocation *p, struct reason *why)
 {
 	const struct generic_event *e = generic_by_code(p->a->event);
-	int err = e ? plan_generic(p, e, why) : plan_number(p, why);
+	int err = plan_cpu(p, why);
 
+	if (!err)
+		err = e ? plan_generic(p, e, why) : plan_number(p, why);
 	p->spec.event.user = p->a->caps & PMC_CAP_USER;
 	p->spec.event.kernel = p->a->caps & PMC_CAP_SYSTEM;
 	p->spec.event.timed = p->class->everywhere;

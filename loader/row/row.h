@@ -25,7 +25,7 @@ struct pmc;
 
 struct row_class {
 	const struct class_ops *ops;
-	char prefix[16];		/* of the rows' names */
+	char prefix[32];		/* of the rows' names */
 	bool numbered;			/* SOFT0, SOFT1, …; false: TSC */
 	bool everywhere;		/* a PMU's: it exists on every CPU of the machine */
 	uint64_t generic;		/* a PMU's: perf's own events that it has, by position */

@@ -37,6 +37,12 @@ static const struct {
 	{ "cpu/events/broken", "event=zz\n" },
 	{ "cpu/events/wide", "event=0x123c\n" },
 	{ "cpu/type", "4\n" },
+	{ "core/format/event", "config:0-7\n" },
+	{ "core/events/busy", "event=1\n" },
+	{ "core/cpus", "0-1\n" },
+	{ "atom/format/event", "config:0-7\n" },
+	{ "atom/events/busy", "event=2\n" },
+	{ "atom/cpus", "2-3\n" },
 	{ "imc_0/format/event", "config:0-7\n" },
 	{ "imc_0/format/match", "config2:0-3\n" },
 	{ "imc_0/events/reads", "event=0x04,match=1\n" },
@@ -470,6 +476,38 @@ static void test_uncore_cycles(void **state)
 	assert_true(resolved(&l, "imc_0/cycles/").config == 6);
 }
 
+/* PERF-039: an event on a CPU is that of its kind; a process runs on all kinds. */
+static void test_kinds(void **state)
+{
+	struct machine l = machine(PMC_CLASS_IAP, "core");
+	struct wire_allocate_req r = { .mode = PMC_MODE_SC, .cpu = 2 };
+	struct reason why = { "" };
+	struct pmc_op_pmcallocate op = { .pm_mode = PMC_MODE_SS, .pm_cpu = 3 };
+
+	l.cpu.classes[3] = l.cpu.classes[2];
+	l.cpu.classes[3].perf_type = 10;
+	strcpy(l.cpu.classes[3].pmu, "atom");
+	l.cpu.nclass = 4;
+	assert_int_equal(resolve_event(&l, root, "busy", &r, &why), 0);
+	assert_int_equal(r.pmu, 10);
+	assert_int_equal(r.config, 2);
+	r.cpu = 1;
+	assert_int_equal(resolve_event(&l, root, "IAP-busy", &r, &why), 0);
+	assert_int_equal(r.pmu, 4);
+	assert_int_equal(r.config, 1);
+	assert_int_equal(resolve_operation(&l, root, "busy", &op, &why), 0);
+	assert_int_equal(op.pm_md.pm_perf.pm_type, 10);
+	r.mode = PMC_MODE_TC;
+	assert_int_equal(resolve_event(&l, root, "busy", &r, &why), -EINVAL);
+	assert_contains(why.text, "of several kinds");
+	assert_contains(why.text, "count core/busy/ and atom/busy/, and add them");
+	assert_int_equal(resolve_event(&l, root, "IAP-busy", &r, &why), -EINVAL);
+	assert_int_equal(resolve_event(&l, root, "atom/busy/", &r, &why), 0);
+	assert_int_equal(r.pmu, 10);
+	l.cpu.nclass = 3;
+	assert_int_equal(resolve_event(&l, root, "busy", &r, &why), 0);
+}
+
 struct listed {
 	unsigned int n;
 	char text[400];
@@ -504,6 +542,7 @@ int main(void)
 		T(test_arm), T(test_operation), T(test_raw), T(test_raw_long_name), T(test_generic),
 		T(test_perf_spellings),
 		T(test_uncore), T(test_uncore_cycles), T(test_uncore_list),
+		T(test_kinds),
 		T(test_soft_and_tsc), T(test_registers),
 	};
 

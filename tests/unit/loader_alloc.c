@@ -399,6 +399,20 @@ static void test_two_kinds(void **state)
 	assert_contains(reason(), "no counters of class IAP");
 }
 
+/* A CPU of the other kind is refused, and the PMU's own are named. */
+static void test_other_kind(void **state)
+{
+	struct wire_allocate_req a = system_wide(PMC_CLASS_IAP, 1);
+	struct reason why;
+
+	fake.one_kind = true;
+	assert_int_equal(daemon_rediscover(&harness, &why), 0);
+	assert_int_equal(allocate(&root, a), 0);
+	a.cpu = 0;
+	assert_int_equal(allocate(&root, a), -EINVAL);
+	assert_contains(reason(), "PMU cpu0 counts on CPU 1, not on CPU 0");
+}
+
 /* The pages are sent once to each connection, with the first PMC that they serve. */
 static void test_pages(void **state)
 {
@@ -430,6 +444,7 @@ int main(void)
 		T(test_rules),
 		T(test_unregistered_event),
 		T(test_pages), T(test_uncore), T(test_uncore_rules), T(test_two_kinds),
+		T(test_other_kind),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -24,8 +24,16 @@ teardown() {
 	vm_clean_log
 }
 
+# fake_load [PARAMETER...]
 fake_load() {
-	vm insmod "/lib/pmcbpf/$VM_RELEASE/fakepmu.ko"
+	vm insmod "/lib/pmcbpf/$VM_RELEASE/fakepmu.ko" "$@"
+}
+
+# hup_until PATTERN - of pmccontrol -L, after SIGHUP
+hup_until() {
+	# shellcheck disable=SC2016 # the guest's shell expands it
+	vm_sh 'kill -HUP $(pidof pmcbpfd)'
+	vm_until 60 'pmccontrol -L | grep -q "$1"' "$1"
 }
 
 # counts CPU VALUES SPEC... - while 1000 hits are made
@@ -121,11 +129,11 @@ rows_are() {
 	[ "$(tail -n 1 <<<"$output" | xargs)" = 7 ]
 	vm rmmod fakepmu
 	refused '*PMU fake_uncore has gone, as its module has perhaps been removed*SIGHUP*' -c 0 -s fake_uncore/config=1/
+	# shellcheck disable=SC2016 # the guest's shell expands it
 	vm_sh 'kill -HUP $(pidof pmcbpfd)'
 	vm_until 60 '! pmccontrol -L | grep -q ^PERF'
 	refused '*no PMU "fake_uncore" whose counters pmcbpfd manages*' -c 0 -s fake_uncore/config=1/
 	fake_load
-	vm_sh 'kill -HUP $(pidof pmcbpfd)'
-	vm_until 60 'pmccontrol -L | grep -q ^PERF'
+	hup_until ^PERF
 	counts 0 "1000" fake_uncore/reads/
 }

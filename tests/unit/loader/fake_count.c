@@ -145,7 +145,7 @@ int perf_discover(struct perf_pmu *pmus, unsigned int max, struct reason *why)
 					     .class = PMC_CLASS_IAP + (fake.same_class ? 0 : i),
 					     .width = 48,
 					     .rows = 4,
-					     .everywhere = true };
+					     .everywhere = !fake.one_kind };
 		snprintf(pmus[i].name, sizeof(pmus[i].name), "cpu%u", i);
 	}
 	return (int)n;

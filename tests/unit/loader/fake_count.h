@@ -21,6 +21,7 @@ struct fake {
 	bool offline[FAKE_CPUS];
 	unsigned int pmus;		/* that perf_discover() finds: 4 rows each */
 	bool same_class;		/* … of one class, as two kinds of CPUs have */
+	bool one_kind;			/* … of a kind of CPUs: CPU 1 */
 	bool uncore;			/* pmus_discover() finds a PMU … */
 	bool uncore_gone;		/* … which has gone since */
 	int rank[FAKE_ROWS];		/* what count_rank() says of a row */

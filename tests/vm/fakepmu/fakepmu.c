@@ -4,7 +4,9 @@
  * parameter "hits", multiplied by its number.
  *
  * fake_uncore has three counters and the cpumask 0; fake_kind has two, and the CPUs 1 as "cpus", as
- * a PMU of one kind of CPUs has.
+ * a PMU of one kind of CPUs has.  With the parameter "kinds" there are cpu_core on CPU 0 and
+ * cpu_atom on CPU 1 as well, as on a machine with two kinds of CPUs; their event "busy" has two
+ * numbers.
  */
 #include <linux/atomic.h>
 #include <linux/module.h>
@@ -37,6 +39,9 @@ static int hits_get(char *text, const struct kernel_param *param)
 static const struct kernel_param_ops hits_ops = { .set = hits_set, .get = hits_get };
 module_param_cb(hits, &hits_ops, NULL, 0644);
 
+static bool kinds;
+module_param(kinds, bool, 0444);
+
 static struct fake *fake_of(struct perf_event *event)
 {
 	return container_of(event->pmu, struct fake, pmu);
@@ -51,7 +56,9 @@ static u64 fake_now(struct perf_event *event)
 
 static int fake_event_init(struct perf_event *event)
 {
-	if (event->attr.type != event->pmu->type)
+	if (event->attr.type != event->pmu->type &&
+	    !(event->attr.type == PERF_TYPE_HARDWARE &&
+	      event->pmu->capabilities & PERF_PMU_CAP_EXTENDED_HW_TYPE))
 		return -ENOENT;
 	if (is_sampling_event(event))
 		return -EOPNOTSUPP;
@@ -125,6 +132,9 @@ FAKE_TEXT(fake_reads_scale, "reads.scale", "6.103515625e-5");
 FAKE_TEXT(fake_writes, "writes", "event=0x02");
 FAKE_TEXT(fake_any, "any", "event=?");
 FAKE_TEXT(fake_only, "only", "event=0x03");
+FAKE_TEXT(fake_core_cpus, "cpus", "0");
+FAKE_TEXT(fake_core_busy, "busy", "event=0x01");
+FAKE_TEXT(fake_atom_busy, "busy", "event=0x03");
 
 static struct attribute *format[] = {
 	&fake_format_event.attr, &fake_format_more.attr, &fake_format_far.attr, NULL
@@ -134,6 +144,9 @@ static struct attribute *events[] = {
 	&fake_any.attr, NULL
 };
 static struct attribute *kind_events[] = { &fake_writes.attr, &fake_only.attr, NULL };
+static struct attribute *core_events[] = { &fake_core_busy.attr, NULL };
+static struct attribute *atom_events[] = { &fake_atom_busy.attr, NULL };
+static struct attribute *core_cpus[] = { &fake_core_cpus.attr, NULL };
 static struct attribute *mask[] = { &fake_cpumask.attr, NULL };
 static struct attribute *cpus[] = { &fake_cpus.attr, NULL };
 static const struct attribute_group format_group = { .name = "format", .attrs = format };
@@ -141,6 +154,15 @@ static const struct attribute_group events_group = { .name = "events", .attrs = 
 static const struct attribute_group kind_group = { .name = "events", .attrs = kind_events };
 static const struct attribute_group mask_group = { .attrs = mask };
 static const struct attribute_group cpus_group = { .attrs = cpus };
+static const struct attribute_group core_group = { .name = "events", .attrs = core_events };
+static const struct attribute_group atom_group = { .name = "events", .attrs = atom_events };
+static const struct attribute_group core_cpus_group = { .attrs = core_cpus };
+static const struct attribute_group *core_groups[] = {
+	&format_group, &core_group, &core_cpus_group, NULL
+};
+static const struct attribute_group *atom_groups[] = {
+	&format_group, &atom_group, &cpus_group, NULL
+};
 static const struct attribute_group *uncore_groups[] = {
 	&format_group, &events_group, &mask_group, NULL
 };
@@ -148,31 +170,39 @@ static const struct attribute_group *kind_groups[] = {
 	&format_group, &kind_group, &cpus_group, NULL
 };
 
-#define FAKE_PMU(groups)								\
+#define FAKE_PMU(groups, more)								\
 	{ .module = THIS_MODULE, .attr_groups = groups, .task_ctx_nr = perf_invalid_context,	\
-	  .capabilities = PERF_PMU_CAP_NO_INTERRUPT | PERF_PMU_CAP_NO_EXCLUDE,		\
+	  .capabilities = PERF_PMU_CAP_NO_INTERRUPT | PERF_PMU_CAP_NO_EXCLUDE | (more),		\
 	  .event_init = fake_event_init, .add = fake_add, .del = fake_del,		\
 	  .start = fake_start, .stop = fake_stop, .read = fake_read }
 
-static struct fake uncore = { .pmu = FAKE_PMU(uncore_groups), .cpu = 0, .counters = 3 };
-static struct fake kind = { .pmu = FAKE_PMU(kind_groups), .cpu = 1, .counters = 2 };
+static struct fake fakes[] = {
+	{ .pmu = FAKE_PMU(uncore_groups, 0), .cpu = 0, .counters = 3 },
+	{ .pmu = FAKE_PMU(kind_groups, 0), .cpu = 1, .counters = 2 },
+	{ .pmu = FAKE_PMU(core_groups, PERF_PMU_CAP_EXTENDED_HW_TYPE), .cpu = 0, .counters = 2 },
+	{ .pmu = FAKE_PMU(atom_groups, PERF_PMU_CAP_EXTENDED_HW_TYPE), .cpu = 1, .counters = 3 },
+};
+static const char *const names[] = { "fake_uncore", "fake_kind", "cpu_core", "cpu_atom" };
+static unsigned int registered;
+
+static void fake_exit(void)
+{
+	while (registered)
+		perf_pmu_unregister(&fakes[--registered].pmu);
+}
 
 static int __init fake_init(void)
 {
-	int err = perf_pmu_register(&uncore.pmu, "fake_uncore", -1);
+	unsigned int n = kinds ? ARRAY_SIZE(fakes) : 2;
+	int err = 0;
 
+	while (registered < n && !err) {
+		err = perf_pmu_register(&fakes[registered].pmu, names[registered], -1);
+		registered += !err;
+	}
 	if (err)
-		return err;
-	err = perf_pmu_register(&kind.pmu, "fake_kind", -1);
-	if (err)
-		perf_pmu_unregister(&uncore.pmu);
+		fake_exit();
 	return err;
-}
-
-static void __exit fake_exit(void)
-{
-	perf_pmu_unregister(&kind.pmu);
-	perf_pmu_unregister(&uncore.pmu);
 }
 
 module_init(fake_init);
