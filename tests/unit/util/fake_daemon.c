@@ -69,7 +69,7 @@ static void on_cpuinfo(struct fake *f, const void *req, struct answer *a)
 	};
 
 	if (f->pmu) {
-		info.classes[2] = (struct wire_classinfo){ .class = PMC_CLASS_PERF };
+		info.classes[2] = (struct wire_classinfo){ .class = PMC_CLASS_K8 };
 		snprintf(info.classes[2].pmu, sizeof(info.classes[0].pmu), "%s", f->pmu);
 		info.nclass = 3;
 	}
