@@ -116,7 +116,9 @@ struct abi_cpu {
 	__u32 kind_next;		/* the next thread at the latest counted switch … */
 	__u32 due;			/* … and 1 + the hook that has yet to count that switch */
 	__u32 hit_next, hit_due;	/* the same for the tracepoint of switches */
-	__u64 pad[110];			/* to a power of two, so that a shift finds the element */
+	__u64 snapshot[ABI_COUNTS];	/* an owner's counts at one instant … */
+	__u64 snapshot_number;		/* … as this request wanted them */
+	__u64 pad[46];			/* to a power of two, so that a shift finds the element */
 };
 
 struct abi_member {

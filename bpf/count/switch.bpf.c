@@ -19,6 +19,7 @@
  */
 #include "slice_log.bpf.h"
 #include "seen.bpf.h"
+#include "snapshot.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -53,8 +54,7 @@ __u64 exits_begun = 0, exits_done = 0;
 __u32 finals = 0;
 __u64 notes_lost = 0;
 __u32 watch_execs = 0;
-__u64 execs_put = 0;
-__u64 execs_lost = 0;
+__u64 execs_put = 0, execs_lost = 0;
 __u64 lost_records = 0;
 
 #define TASK_DEAD 0x80
@@ -577,6 +577,7 @@ static __always_inline void flush_here(void)
 	set = index_lookup(task_process(task));
 	slice_look(cpu, set, task);
 	slice_change(cpu, set, task, 0);
+	snapshot_take(cpu);
 }
 
 /* Run by the daemon on a chosen CPU. */

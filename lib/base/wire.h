@@ -59,6 +59,7 @@ enum wire_op {
 	WIRE_OP_GETLOSSES = 71,
 	WIRE_OP_POLICY = 72,
 	WIRE_OP_ATTACHTHREAD = 76,
+	WIRE_OP_READGROUP = 80,
 };
 
 struct wire_hdr {
@@ -211,6 +212,14 @@ enum wire_probe {
 };
 #define WIRE_PROBE_SITES 24u
 
+/* A group is allocated member by member; operations on the first concern all of them. */
+enum wire_group {
+	WIRE_GROUP_NONE = 0,
+	WIRE_GROUP_FIRST = 1,
+	WIRE_GROUP_NEXT = 2,
+};
+#define WIRE_GROUP_MAX 16u
+
 #define WIRE_MSR_SELECT (1ull << 32)
 struct wire_allocate_req {
 	uint32_t caps;		/* USER and SYSTEM pick the ring; neither means both */
@@ -233,6 +242,8 @@ struct wire_allocate_req {
 	uint64_t probe_site[WIRE_PROBE_SITES];
 	uint32_t pmu;		/* hardware, PERF: attr.type of the PMU; 0: the class's first */
 	uint32_t pmu_reserved;	/* 0 */
+	uint32_t group;		/* enum wire_group */
+	uint32_t group_first;	/* NEXT: the handle of its group's first PMC */
 };
 /*
  * The first allocation of an owner that a page can serve carries two descriptors: the owner's
@@ -293,6 +304,15 @@ struct wire_rw_req {
 };
 struct wire_rw_rep {
 	uint64_t value;		/* the old value when asked for, else 0 */
+};
+
+/* READGROUP: the counts of all members at one instant, in the order of their allocation. */
+struct wire_readgroup_req {
+	uint32_t pmcid;		/* of the first */
+	uint32_t n;		/* all of them */
+};
+struct wire_readgroup_rep {
+	uint64_t value[WIRE_GROUP_MAX];
 };
 
 struct wire_configurelog_req {	/* the request carries the descriptor if logfd is not negative */
@@ -502,7 +522,7 @@ _Static_assert(sizeof(struct wire_hdr) == 24, "wire");
 _Static_assert(sizeof(struct wire_classinfo) == 56, "wire");
 _Static_assert(sizeof(struct wire_cpuinfo) == 80 + 16 * 56, "wire");
 _Static_assert(sizeof(struct wire_pmcinfo) == 168, "wire");
-_Static_assert(sizeof(struct wire_allocate_req) == 848, "wire");
+_Static_assert(sizeof(struct wire_allocate_req) == 856, "wire");
 _Static_assert(sizeof(struct wire_gate) == 568, "wire");
 _Static_assert(sizeof(struct wire_tunable_req) == 328, "wire");
 _Static_assert(sizeof(struct wire_tunable) == 328, "wire");

@@ -10,6 +10,7 @@
 #include <sys/single_threaded.h>
 #include <unistd.h>
 
+#include "allocate.h"
 #include "client.h"
 #include "lib/base/thread.h"
 #include "proof.h"
@@ -37,59 +38,15 @@ static int id_request(uint16_t op, pmc_id_t pmcid, struct reason *why)
 	return client_request(&pmc_lib, op, &req, sizeof(req), -1, why);
 }
 
-/* Maps the pages that the reply may carry. */
-static void pages_take(const struct wire_allocate_rep *rep, struct exchange *x)
-{
-	struct read_table *t = client_table_change(&pmc_lib);
-
-	/* Without a mapping reads ask the daemon: slower, but no count is lost. */
-	if (t && x->nfds == 2)
-		read_table_pages(t, x->fds[0], x->fds[1], rep->ncpu);
-	if (t)
-		read_table_add(t, rep->pos, rep->pmcid);
-	client_table_publish(&pmc_lib, t);
-	client_exchange_close(x);
-}
-
 static int allocate_request(const char *spec, enum pmc_mode mode, uint32_t flags, int cpu,
 			    pmc_id_t *pmcid, uint64_t count, struct reason *why)
 {
-	struct wire_allocate_req req = {
-		.cpu = cpu, .flags = flags, .mode = mode,
+	const struct wire_allocate_req how = {
+		.cpu = (uint32_t)cpu, .flags = flags, .mode = (uint32_t)mode,
 		.count = count == UINT64_MAX ? 0 : count,
 	};
-	struct wire_allocate_rep rep = { .nfds = 0 };
-	struct exchange x = {
-		.op = WIRE_OP_PMCALLOCATE, .request = &req, .request_len = sizeof(req),
-		.send_fd = -1, .fds_optional = true, .payload = &rep, .payload_min = sizeof(rep),
-		.payload_max = sizeof(rep),
-	};
-	int err;
 
-	if ((unsigned int)mode > PMC_MODE_LAST)
-		return deny(why, -EINVAL, "%u is not a mode", (unsigned int)mode);
-	if (!spec || !pmcid)
-		return call_missing(why, spec ? "pmcid" : "the event specifier");
-	if (!pmc_lib.known)
-		return deny(why, -ENOSYS, "pmc_init() has not been called, or has failed");
-	err = resolve_event(&pmc_lib.machine, PMU_ROOT, spec, &req, why);
-	if (err)
-		return err;
-	if (class_of(req.class)->open)
-		err = class_of(req.class)->open(spec, &req, &x.send_fd, why);
-	if (err)
-		return err;
-	/* System scope sees descendants anyway; FreeBSD's pmcstat passes both. */
-	if (PMC_IS_SYSTEM_MODE(mode))
-		req.flags &= ~(uint32_t)PMC_F_DESCENDANTS;
-	err = client_exchange(&pmc_lib, &x, why);
-	if (x.send_fd >= 0)
-		close(x.send_fd);
-	if (err)
-		return err;
-	pages_take(&rep, &x);
-	*pmcid = rep.pmcid;
-	return 0;
+	return allocate_member(spec, &how, pmcid, why);
 }
 
 PMC_API_PUBLIC int pmc_allocate(const char *spec, enum pmc_mode mode, uint32_t flags, int cpu,
@@ -104,23 +61,9 @@ PMC_API_PUBLIC int pmc_allocate5(const char *spec, enum pmc_mode mode, uint32_t 
 	return call_leave(allocate_request(spec, mode, flags, cpu, pmcid, 0, call_enter()));
 }
 
-static int release_request(pmc_id_t pmcid, struct reason *why)
-{
-	int err = id_request(WIRE_OP_PMCRELEASE, pmcid, why);
-	struct read_table *t;
-
-	if (err)
-		return err;
-	t = client_table_change(&pmc_lib);
-	if (t)
-		read_table_remove(t, pmcid);
-	client_table_publish(&pmc_lib, t);
-	return 0;
-}
-
 PMC_API_PUBLIC int pmc_release(pmc_id_t pmcid)
 {
-	return call_leave(release_request(pmcid, call_enter()));
+	return call_leave(allocate_undo(pmcid, call_enter()));
 }
 
 /* --- targets --------------------------------------------------------------------------------- */

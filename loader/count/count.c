@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "count_group.h"
 #include "count_pay.h"
 #include "cpu_event.h"
 #include "holder.h"
@@ -112,6 +113,7 @@ int count_new(struct engine *e, struct count_owner *o, const struct count_spec *
 		c->pos = ~0u;
 	c->away = spec->system && !cpu_bell_cpu(e->cpu_bell, spec->cpu).here;
 	err = spec->system ? spec->holder->begin_system(c, why) : count_begin_process(c, why);
+	err = err || !spec->group ? err : count_group_join(c, why);
 	if (err) {
 		count_pay_back(c);
 		count_state_unhold(c);

@@ -56,6 +56,7 @@ struct count_spec {
 	bool system;			/* system scope, on `cpu` */
 	bool descendants;
 	bool thread;			/* one thread, see count_choose_thread() */
+	uint32_t group;			/* the handle of its group's first PMC; 0: in no group */
 	bool follows_setid;		/* stays on a target that executes a set-id program */
 	bool passes_fd;			/* system scope: the owner gets the descriptor */
 	unsigned int cpu;
@@ -159,6 +160,19 @@ row_mask count_target_rows(const struct engine *e, pid_t tgid);
  * events hold one only while their task runs.
  */
 bool count_holds(const struct engine *e, unsigned int row, unsigned int cpu);
+
+/*
+ * Groups: PMCs of one owner with the same spec.group, listed from the first on.  All are counted in
+ * slices, and members that count the same read one source.  Start, stop and read concern all at one
+ * instant; `failed` is the index of the one that an error concerns.  The first is freed last.
+ */
+int count_start_all(struct count *const *list, unsigned int n, unsigned int *failed,
+		    struct reason *why);
+void count_stop_all(struct count *const *list, unsigned int n);
+int count_read_all(struct count *const *list, unsigned int n, uint64_t *values,
+		   unsigned int *failed, struct reason *why);
+/* True if all of them measure the same processes. */
+bool count_shares_targets(struct count *const *list, unsigned int n);
 
 /*
  * Handles a note caused by NEED_EXEC or NEED_LIFE: calls fn for each PMC that lost its last target.

@@ -174,6 +174,10 @@ static int count_row_convert(struct engine *e, struct count_row *row, struct rea
 
 	LIST_FOREACH(c, &row->users, on_row) {
 		running |= c->running;
+		if (c->spec.group)
+			return deny(why, -EINVAL, "row %u (%s) counts for a group, so that it "
+				    "cannot count several events", c->spec.row,
+				    c->spec.row_name);
 		if (c->spec.log)
 			return deny(why, -EINVAL, "row %u (%s) logs time slices, so that it cannot "
 				    "count several events", c->spec.row, c->spec.row_name);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "set.h"
+#include "slices.h"
 
 struct set_key set_key(const struct set *set)
 {
@@ -84,7 +85,7 @@ void set_write(struct targets *ts, struct set *set)
 		const struct count *c = set->waits >> row & 1 ? NULL : set->row[row];
 
 		if (c && c->backend->sliced && n < ABI_MAX_MEMBERS) {
-			abi->member[n].source = (uint16_t)c->source;
+			abi->member[n].source = (uint16_t)slices_source(c);
 			abi->member[n].owner = c->owner->counts.slot;
 			abi->member[n].pos = (uint16_t)c->pos;
 			abi->log[n] = c->spec.log;

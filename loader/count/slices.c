@@ -31,6 +31,11 @@ uint64_t slices_sum(const struct count *c)
 	return sum;
 }
 
+int slices_source(const struct count *c)
+{
+	return c->lender ? c->lender->source : c->source;
+}
+
 static bool slices_missed(const struct count *c)
 {
 	return __atomic_load_n(slices_missed_word(c), __ATOMIC_ACQUIRE) >> c->pos & 1;
@@ -94,50 +99,101 @@ static int slices_update(const struct count *c)
 	return err;
 }
 
+static void slices_activate(struct count *const *list, unsigned int n, bool on)
+{
+	target_activate_all(list[0]->e->targets, list, n, on);
+}
+
+static void slices_due(struct count *const *list, unsigned int n, bool on)
+{
+	for (unsigned int i = 0; i < n; i++)
+		target_due(list[i]->e->targets, list[i], on);
+}
+
+static void slices_lose_all(struct count *const *list, unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++)
+		slices_lose(list[i]);
+}
+
+/* Takes a start back: what was counted since `before` is left out. */
+static void slices_start_undo(struct count *const *list, unsigned int n, const uint64_t *before)
+{
+	slices_due(list, n, false);
+	slices_activate(list, n, false);
+	if (flush_all(list[0]->e->flush))	/* open slices are added after this subtraction */
+		slices_lose_all(list, n);
+	for (unsigned int i = 0; i < n; i++)
+		list[i]->zero += slices_sum(list[i]) - before[i];
+}
+
 /*
  * CPUs begin one after another.  A switch that is hidden meanwhile, or a CPU that does not begin,
- * may concern this PMC: then all CPUs begin once more.
+ * may concern these PMCs: then all CPUs begin once more.
  */
-static int slices_start(struct count *c, struct reason *why)
+void slices_start_all(struct count *const *list, unsigned int n)
 {
-	struct targets *ts = c->e->targets;
+	struct engine *e = list[0]->e;
+	uint64_t before[ABI_MAX_MEMBERS];
 
-	hotplug_narrow(c->e->hotplug, register_narrow(c));
-	hold_tracepoint_start(c);
-	for (unsigned int i = 0;; i++) {
-		uint64_t hidden = switches_hidden(c->e), before = slices_sum(c);
+	for (unsigned int i = 0; i < n; i++) {
+		hotplug_narrow(e->hotplug, register_narrow(list[i]));
+		hold_tracepoint_start(list[i]);
+	}
+	for (unsigned int tries = 0;; tries++) {
+		uint64_t hidden = switches_hidden(e);
 		int err;
 
-		target_activate(ts, c, true);
-		err = flush_all(c->e->flush);
-		target_due(ts, c, true);
-		if (!err && switches_hidden(c->e) == hidden)
-			return 0;
-		if (i == START_TRIES) {
-			slices_lose(c);
-			return 0;
-		}
-		target_due(ts, c, false);
-		target_activate(ts, c, false);
-		if (flush_all(c->e->flush))	/* open slices are added after this subtraction */
-			slices_lose(c);
-		c->zero += slices_sum(c) - before;
+		for (unsigned int i = 0; i < n; i++)
+			before[i] = slices_sum(list[i]);
+		slices_activate(list, n, true);
+		err = flush_all(e->flush);
+		slices_due(list, n, true);
+		if (!err && switches_hidden(e) == hidden)
+			return;
+		if (tries == START_TRIES)
+			break;
+		slices_start_undo(list, n, before);
 	}
+	slices_lose_all(list, n);
+}
+
+static int slices_start(struct count *c, struct reason *why)
+{
+	slices_start_all(&c, 1);
+	return 0;
 }
 
 /* Slices that the last flush ends, or finds missing, still count: `due` is cleared after it. */
+void slices_stop_all(struct count *const *list, unsigned int n)
+{
+	struct engine *e = list[0]->e;
+
+	for (unsigned int i = 0; i < n; i++)
+		hotplug_narrow(e->hotplug, -register_narrow(list[i]));
+	slices_activate(list, n, false);
+	if (flush_all(e->flush))
+		slices_lose_all(list, n);
+	slices_due(list, n, false);
+	for (unsigned int i = 0; i < n; i++) {
+		list[i]->lost |= sources_lost(e->sources, slices_source(list[i]));
+		hold_tracepoint_stop(list[i]);
+	}
+}
+
 static int slices_stop(struct count *c, struct reason *why)
 {
-	struct targets *ts = c->e->targets;
-
-	hotplug_narrow(c->e->hotplug, -register_narrow(c));
-	target_activate(ts, c, false);
-	if (flush_all(c->e->flush))
-		slices_lose(c);
-	target_due(ts, c, false);
-	c->lost |= sources_lost(c->e->sources, c->source);
-	hold_tracepoint_stop(c);
+	slices_stop_all(&c, 1);
 	return 0;
+}
+
+static int slices_check(struct count *c, int err, struct reason *why)
+{
+	if (c->lost || sources_lost(c->e->sources, slices_source(c)))
+		return count_state_lost(c, -EBUSY, why);
+	if (slices_missed(c))
+		return slices_deny(c, why);
+	return err ? flush_deny(err, why) : hold_tracepoint_check(c, why);
 }
 
 static int slices_read(struct count *c, uint64_t *raw, struct reason *why)
@@ -145,11 +201,26 @@ static int slices_read(struct count *c, uint64_t *raw, struct reason *why)
 	int err = c->running ? slices_update(c) : 0;
 
 	*raw = slices_sum(c);
-	if (c->lost || sources_lost(c->e->sources, c->source))
-		return count_state_lost(c, -EBUSY, why);
-	if (slices_missed(c))
-		return slices_deny(c, why);
-	return err ? flush_deny(err, why) : hold_tracepoint_check(c, why);
+	return slices_check(c, err, why);
+}
+
+/* Each CPU's counts are of one instant, so that equal members have equal sums. */
+int slices_read_all(struct count *const *list, unsigned int n, uint64_t *raw,
+		    unsigned int *failed, struct reason *why)
+{
+	const struct owner_counts *counts = &list[0]->owner->counts;
+	const struct engine *e = list[0]->e;
+	uint64_t sum[ABI_COUNTS] = { 0 };
+	int err = 0, checked = 0;
+
+	for (unsigned int cpu = 0; cpu < e->ncpu && !err; cpu++)
+		err = flush_snapshot(e->flush, cpu, counts->slot, &counts->cpu[cpu], sum);
+	for (unsigned int i = 0; i < n && !checked; i++) {
+		raw[i] = sum[list[i]->pos] - list[i]->zero;
+		*failed = i;
+		checked = slices_check(list[i], err, why);
+	}
+	return checked;
 }
 
 static int slices_hold(struct count *c, struct reason *why)
@@ -176,7 +247,9 @@ static void slices_leave_end(struct count *c, uint64_t hidden, bool left)
 static bool slices_cpu_missed(const struct count *c, unsigned int cpu, const struct cpu_state *now,
 			      uint64_t missed)
 {
-	return c->running && c->source < ABI_SOURCE_HOOK && missed >> c->source & 1;
+	int source = slices_source(c);
+
+	return c->running && source < ABI_SOURCE_HOOK && missed >> source & 1;
 }
 
 /* A process may run on one CPU all the time, so each CPU has to be flushed. */

@@ -7,6 +7,13 @@
 
 /* Sum of the slices that the programs have credited at its position since it was assigned. */
 uint64_t slices_sum(const struct count *c);
+/* The source that its slices read: in a group, that of the first PMC that counts the same. */
+int slices_source(const struct count *c);
+/* Start, stop and read a group at one instant; one PMC is a group of its own. */
+void slices_start_all(struct count *const *list, unsigned int n);
+void slices_stop_all(struct count *const *list, unsigned int n);
+int slices_read_all(struct count *const *list, unsigned int n, uint64_t *raw,
+		    unsigned int *failed, struct reason *why);
 /* Clears the mark of missed slices at its position. */
 void slices_forget(struct count *c);
 

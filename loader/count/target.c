@@ -419,6 +419,54 @@ void target_activate(struct targets *ts, const struct count *c, bool on)
 	}
 }
 
+static bool set_counts(const struct set *set, const struct count *c)
+{
+	return set->row[c->spec.row] == c && !(set->waits >> c->spec.row & 1);
+}
+
+static void set_activate(volatile struct abi_set *abi, const struct set *set,
+			 struct count *const *list, unsigned int n, bool on)
+{
+	uint64_t open = 0, active = 0;
+
+	for (unsigned int i = 0; i < n; i++) {
+		if (!set_counts(set, list[i]))
+			continue;
+		open |= 1ull << list[i]->pos;
+		active |= 1ull << set->member[list[i]->spec.row];
+	}
+	abi->open = on ? abi->open | open : abi->open & ~open;
+	__atomic_store_n(&abi->active, on ? abi->active | active : abi->active & ~active,
+			 __ATOMIC_SEQ_CST);
+}
+
+void target_activate_all(struct targets *ts, struct count *const *list, unsigned int n, bool on)
+{
+	const struct set_link *link;
+
+	for (unsigned int i = 0; i < n; i++)
+		LIST_FOREACH(link, &list[i]->sets, of_count)
+			set_activate(&ts->e->sets[link->set->id], link->set, list, n, on);
+}
+
+bool target_shared(struct targets *ts, struct count *const *list, unsigned int n)
+{
+	const struct set_link *link;
+
+	for (unsigned int i = 0; i < n; i++)
+		LIST_FOREACH(link, &list[i]->sets, of_count) {
+			const struct set *set = link->set;
+
+			if (!ts->e->sets[set->id].ntargets)
+				continue;
+			for (unsigned int j = 0; j < n; j++)
+				if (set->row[list[j]->spec.row] != list[j] ||
+				    set_counts(set, list[j]) != set_counts(set, list[i]))
+					return false;
+		}
+	return true;
+}
+
 void target_due(struct targets *ts, const struct count *c, bool on)
 {
 	const struct set_link *link;

@@ -64,6 +64,13 @@ int target_each(struct targets *ts, const struct count *c, void (*fn)(void *arg,
 
 /* Marks the PMC as running or stopped for the programs; the caller flushes. */
 void target_activate(struct targets *ts, const struct count *c, bool on);
+/*
+ * The same for all of a group, by one store in each set, so that each slice counts all or none of
+ * them.
+ */
+void target_activate_all(struct targets *ts, struct count *const *list, unsigned int n, bool on);
+/* True if each target of one of them is a target of all, and waits for its exec for all. */
+bool target_shared(struct targets *ts, struct count *const *list, unsigned int n);
 /* Sets whether an unseen slice is lost for the PMC. */
 void target_due(struct targets *ts, const struct count *c, bool on);
 /* Rewrites the PMC's part of every set, after a change of its backend. */

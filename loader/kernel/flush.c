@@ -148,6 +148,24 @@ int flush_all(const struct flush *f)
 	return err;
 }
 
+/* No slice is open on an offline CPU, and nothing writes its counts. */
+int flush_snapshot(const struct flush *f, unsigned int cpu, unsigned int slot,
+		   const volatile struct abi_counts *k, uint64_t *sum)
+{
+	const volatile struct abi_cpu *c = &f->e->cpus[cpu];
+	struct pmcbpf__bss *bss = f->skel->bss;
+	int err;
+
+	bss->snapshot_owner = slot;
+	__atomic_store_n(&bss->snapshot_number, bss->snapshot_number + 1, __ATOMIC_SEQ_CST);
+	err = flush_cpu(f, cpu);
+	if (err)
+		return err;
+	for (unsigned int i = 0; i < ABI_COUNTS; i++)
+		sum[i] += c->snapshot_number == bss->snapshot_number ? c->snapshot[i] : k->count[i];
+	return 0;
+}
+
 int flush_deny(int err, struct reason *why)
 {
 	return deny(why, err, "the kernel did not run the program that ends time slices: %s",

@@ -28,6 +28,13 @@ void flush_free(struct flush *f);
 int flush_cpu(const struct flush *f, unsigned int cpu);
 /* The same on all online CPUs; also a barrier for changes of sets.  Returns the first error. */
 int flush_all(const struct flush *f);
+
+/*
+ * Flushes the CPU and adds its counts of that instant to sum[ABI_COUNTS]: those of the owner in
+ * `slot`, whose counts of this CPU are `k`.
+ */
+int flush_snapshot(const struct flush *f, unsigned int cpu, unsigned int slot,
+		   const volatile struct abi_counts *k, uint64_t *sum);
 /* Writes the reason for an error of these two functions, and returns the error. */
 int flush_deny(int err, struct reason *why);
 

@@ -8,6 +8,7 @@
 
 #include <sys/pmc.h>
 
+#include "group.h"
 #include "logbook.h"
 #include "refusal.h"
 #include "loader/errand/errand.h"
@@ -282,6 +283,9 @@ static int take_row(struct request *rq, struct allocation *p, struct pmc *pmc)
 	for (unsigned int i = 0; i < n; i++) {
 		p->spec.row = choices[i].row;
 		p->spec.pmcid = make_id(p, choices[i].row);
+		if (p->a->group)
+			p->spec.group = p->a->group == WIRE_GROUP_NEXT ? p->a->group_first :
+				p->spec.pmcid;
 		row_name(&rq->d->rows, choices[i].row, p->spec.row_name, sizeof(p->spec.row_name));
 		err = count_new(rq->d->engine, o->counts, &p->spec, &pmc->count, why);
 		DEBUG(&rq->d->debug, PMC, ALLOCATEROW, "pid %d row %u rank %d: %s", o->cred.pid,
@@ -370,13 +374,14 @@ int op_pmcallocate(struct request *rq)
 		.machine = &machine, .a = rq->arg, .cred = &cred, .by = &by,
 		.selects = select_holder, .arg = rq, .file = rq->fd,
 	};
-	struct pmc *pmc = NULL;
+	struct pmc *pmc = NULL, *first = NULL;
 	int err;
 
 	p.system = PMC_IS_SYSTEM_MODE(p.a->mode);
 	err = make_plan(rq, &p, &cred);
 	if (err && p.filter_refused)
 		explain_filter(rq, &p, err);
+	err = err ?: group_admit(rq, &p, &first);
 	if (err)
 		return err;
 	pmc = calloc(1, sizeof(*pmc));
@@ -405,6 +410,8 @@ int op_pmcallocate(struct request *rq)
 	pmc->event = p.a->event;
 	pmc->select = p.spec.select ? p.a->config1 : 0;
 	pmc->reload = p.a->count;
+	if (p.a->group)
+		pmc->first = first ?: pmc;
 	pmc->ticks = p.ticks;
 	if (pmc->flags & FLAGS_LOG ||
 	    (pmc->mode == PMC_MODE_SS && !(pmc->flags & PMC_F_KGMON)))

@@ -7,6 +7,7 @@
 #include <sys/pmc.h>
 
 #include "attach.h"
+#include "group.h"
 #include "logbook.h"
 #include "permit.h"
 #include "refusal.h"
@@ -57,7 +58,7 @@ static int attach_find_pmc(struct request *rq, struct pmc **p)
 
 	if (a->pid < 0)
 		return deny(&rq->r->why, -EINVAL, "%d is no process id", a->pid);
-	err = pmc_find(rq->s->owner, a->pmcid, p, &rq->r->why);
+	err = group_first_of(rq, a->pmcid, p);
 	if (err)
 		return err;
 	if (pmc_is_system(*p))
@@ -87,8 +88,8 @@ static int attach_undo(struct request *rq, struct pmc *p, const struct cred *tar
 	return err;
 }
 
-int attach_process(struct request *rq, struct pmc *p, int pidfd, const struct cred *target,
-		   pid_t named, bool waits)
+static int attach_process(struct request *rq, struct pmc *p, int pidfd,
+			  const struct cred *target, pid_t named, bool waits)
 {
 	const struct owner *o = rq->s->owner;
 	bool self = target->pid == o->cred.pid;
@@ -139,6 +140,28 @@ static void attach_note_owner(struct pmc *p)
 		p->flags |= PMC_F_ATTACHED_TO_OWNER;
 }
 
+int attach_members(struct request *rq, struct pmc *p, int pidfd, const struct cred *target,
+		   pid_t named, bool waits)
+{
+	struct pmc *list[WIRE_GROUP_MAX];
+	unsigned int n = pmc_members(p, list), i;
+	int err = 0;
+
+	for (i = 0; i < n && !err; i++)
+		err = attach_process(rq, list[i], pidfd, target, named, waits);
+	if (err) {
+		for (unsigned int done = 0; done + 1 < i; done++)
+			(void)attach_undo(rq, list[done], target, err);
+		return group_deny(&rq->r->why, list, n, i - 1, err);
+	}
+	for (i = 0; i < n; i++) {
+		logbook_targets(rq->d, list[i]);
+		list[i]->flags |= PMC_F_ATTACH_DONE;
+		attach_note_owner(list[i]);
+	}
+	return 0;
+}
+
 /* PMCs of single threads, and no others, are attached to a thread; 0: to a process. */
 static int attach_check_thread(struct request *rq, const struct pmc *p, pid_t tid)
 {
@@ -184,16 +207,13 @@ static int attach_named(struct request *rq, pid_t tid, bool waits)
 	if (!err && tid)
 		err = attach_choose_thread(rq, p, &t.cred, tid);
 	if (!err)
-		err = attach_process(rq, p, t.pidfd, &t.cred, a->pid, waits);
+		err = attach_members(rq, p, t.pidfd, &t.cred, a->pid, waits);
 	if (err)
 		return err;
-	logbook_targets(rq->d, p);
 	DEBUG(&rq->d->debug, PMC, ATTACH, "pid %d PMC 0x%08x to process %d", p->owner->cred.pid,
 	      p->id, t.cred.pid);
 	DEBUG(&rq->d->debug, PROCESS, ATTACH, "process %d, PMC 0x%08x of pid %d", t.cred.pid, p->id,
 	      p->owner->cred.pid);
-	p->flags |= PMC_F_ATTACH_DONE;
-	attach_note_owner(p);
 	if (pmc_is_sampling(p) && !(p->flags & PMC_F_ATTACHED_TO_OWNER))
 		p->flags |= PMC_F_NEEDS_LOGFILE;
 	return 0;
@@ -218,6 +238,26 @@ int op_attachthread(struct request *rq)
 	return attach_named(rq, a->tid, false);
 }
 
+/* While a group runs its members would leave the process one after another. */
+static int detach_members(struct request *rq, struct pmc *p, pid_t pid)
+{
+	struct pmc *list[WIRE_GROUP_MAX];
+	unsigned int n = pmc_members(p, list), failed = n;
+	struct reason *why = &rq->r->why;
+	int err = 0;
+
+	if (p->first && p->state == PMC_STATE_RUNNING)
+		return deny(why, -EBUSY, "this group is running: stop it before detaching it");
+	for (unsigned int i = 0; i < n && !err; i++) {
+		err = detach_process(rq->d, list[i], pid, why);
+		if (!err)
+			attach_note_owner(list[i]);
+		else
+			failed = i;
+	}
+	return group_deny(why, list, n, failed, err);
+}
+
 int op_pmcdetach(struct request *rq)
 {
 	struct target t;
@@ -227,13 +267,11 @@ int op_pmcdetach(struct request *rq)
 	if (!err)
 		err = target_find(rq, &t);
 	if (!err)
-		err = detach_process(rq->d, p, t.cred.pid, &rq->r->why);
+		err = detach_members(rq, p, t.cred.pid);
 	if (!err) {
 		DEBUG(&rq->d->debug, PMC, ATTACH, "pid %d PMC 0x%08x from process %d",
 		      p->owner->cred.pid, p->id, t.cred.pid);
 	}
-	if (!err)
-		attach_note_owner(p);
 	if (!err && !count_ntargets(p->count))
 		rq->d->raise(p->owner, SIGIO);
 	return err;

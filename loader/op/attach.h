@@ -7,9 +7,10 @@
 
 /*
  * Attaches the target, which the client calls `named`, and its descendants, if the client may
- * attach to them.  `waits`: each counts from its next exec on.
+ * attach to them, to the PMC and all members of the group that it is the first of.  `waits`: each
+ * counts from its next exec on.
  */
-int attach_process(struct request *rq, struct pmc *p, int pidfd, const struct cred *target,
+int attach_members(struct request *rq, struct pmc *p, int pidfd, const struct cred *target,
 		   pid_t named, bool waits);
 
 #endif

@@ -30,6 +30,7 @@ union op_argument {
 	struct wire_id_req id;
 	struct wire_getmsr_req getmsr;
 	struct wire_rw_req rw;
+	struct wire_readgroup_req readgroup;
 	struct wire_setcount_req setcount;
 	struct wire_configurelog_req configurelog;
 	struct wire_writelog_req writelog;
@@ -66,6 +67,7 @@ static const struct op ops[] = {
 	OP(PMCGETMSR, op_pmcgetmsr, sizeof(struct wire_getmsr_req)),
 	OP(PMCRELEASE, op_pmcrelease, sizeof(struct wire_id_req)),
 	OP(PMCRW, op_pmcrw, sizeof(struct wire_rw_req)),
+	OP(READGROUP, op_readgroup, sizeof(struct wire_readgroup_req)),
 	OP(PMCSETCOUNT, op_pmcsetcount, sizeof(struct wire_setcount_req)),
 	OP(PMCSTART, op_pmcstart, sizeof(struct wire_id_req), .contended = true),
 	OP(PMCSTOP, op_pmcstop, sizeof(struct wire_id_req)),

@@ -3,14 +3,14 @@
 #include <signal.h>
 
 #include "loader/pmc/pmc_release.h"
-#include "request.h"
+#include "group.h"
 
 int op_pmcrelease(struct request *rq)
 {
 	const struct wire_id_req *a = rq->arg;
 	bool alone;
 	struct pmc *p;
-	int err = pmc_find(rq->s->owner, a->pmcid, &p, &rq->r->why);
+	int err = group_first_of(rq, a->pmcid, &p);
 
 	if (err)
 		return err;

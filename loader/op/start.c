@@ -5,6 +5,7 @@
 #include <sys/pmc.h>
 
 #include "attach.h"
+#include "group.h"
 #include "logbook.h"
 #include "loader/pmc/sample_log.h"
 
@@ -12,7 +13,6 @@
 static int start_attach_owner(struct request *rq, struct pmc *p)
 {
 	const struct owner *o = p->owner;
-	int err;
 
 	if (pmc_is_system(p) || count_ntargets(p->count))
 		return 0;
@@ -22,12 +22,7 @@ static int start_attach_owner(struct request *rq, struct pmc *p)
 	if (p->flags & PMC_F_THREAD)
 		return deny(&rq->r->why, -ESRCH, "this PMC counts one thread (PMC_F_THREAD): name "
 			    "it by pmc_attach_thread()");
-	err = attach_process(rq, p, o->pidfd, &o->cred, o->cred.inner_pid, false);
-	if (err)
-		return err;
-	p->flags |= PMC_F_ATTACH_DONE | PMC_F_ATTACHED_TO_OWNER;
-	logbook_targets(rq->d, p);
-	return 0;
+	return attach_members(rq, p, o->pidfd, &o->cred, o->cred.inner_pid, false);
 }
 
 static void start_undo(struct pmc *p)
@@ -72,15 +67,38 @@ static int start_pmc(struct request *rq, struct pmc *p)
 	return err;
 }
 
+static int start_group(struct request *rq, struct pmc *p)
+{
+	struct pmc *list[WIRE_GROUP_MAX];
+	unsigned int n = pmc_members(p, list);
+	int err;
+
+	if (p->state == PMC_STATE_RUNNING)
+		return 0;
+	err = start_attach_owner(rq, p);
+	if (!err && p->owner->log)
+		sample_log_drain(rq->d->samples);
+	for (unsigned int i = 0; i < n && !err; i++)
+		lifetime_start(rq->d->life, list[i]);
+	err = err ?: group_start(list, n, &rq->r->why);
+	for (unsigned int i = 0; i < n; i++) {
+		if (!err)
+			list[i]->state = PMC_STATE_RUNNING;
+		else
+			start_undo(list[i]);
+	}
+	return err;
+}
+
 int op_pmcstart(struct request *rq)
 {
 	const struct wire_id_req *a = rq->arg;
 	struct wire_start_rep *rep;
 	struct pmc *p;
-	int err = pmc_find(rq->s->owner, a->pmcid, &p, &rq->r->why);
+	int err = group_first_of(rq, a->pmcid, &p);
 
 	if (!err)
-		err = start_pmc(rq, p);
+		err = p->first ? start_group(rq, p) : start_pmc(rq, p);
 	if (err)
 		return err;
 	DEBUG(&rq->d->debug, PMC, START, "pid %d PMC 0x%08x row %u", p->owner->cred.pid, p->id,
@@ -91,11 +109,24 @@ int op_pmcstart(struct request *rq)
 	return 0;
 }
 
+static int stop_group(struct pmc *p)
+{
+	struct pmc *list[WIRE_GROUP_MAX];
+	unsigned int n = pmc_members(p, list);
+
+	group_stop(list, n);
+	for (unsigned int i = 0; i < n; i++) {
+		lifetime_stop(list[i]);
+		list[i]->state = PMC_STATE_STOPPED;
+	}
+	return 0;
+}
+
 int op_pmcstop(struct request *rq)
 {
 	const struct wire_id_req *a = rq->arg;
 	struct pmc *p;
-	int err = pmc_find(rq->s->owner, a->pmcid, &p, &rq->r->why);
+	int err = group_first_of(rq, a->pmcid, &p);
 
 	if (err || p->state == PMC_STATE_STOPPED)
 		return err;
@@ -103,6 +134,8 @@ int op_pmcstop(struct request *rq)
 		return deny(&rq->r->why, -EINVAL, "this PMC was never started");
 	DEBUG(&rq->d->debug, PMC, STOP, "pid %d PMC 0x%08x row %u", p->owner->cred.pid, p->id,
 	      p->row);
+	if (p->first)
+		return stop_group(p);
 	/* On an offline CPU the PMC stops although the request fails. */
 	err = request_cpu_online(rq, p);
 	if (!err)

@@ -57,6 +57,20 @@ int pmc_find(const struct owner *o, uint32_t id, struct pmc **out, struct reason
 	return deny(why, -EINVAL, "this process owns no PMC with the handle 0x%08x", id);
 }
 
+unsigned int pmc_members(struct pmc *p, struct pmc *list[WIRE_GROUP_MAX])
+{
+	unsigned int n = 1;
+	struct pmc *q;
+
+	list[0] = p;
+	if (p->first != p)
+		return 1;
+	TAILQ_FOREACH(q, &p->owner->pmcs, owned)
+		if (q->first == p && q != p)
+			list[n++] = q;
+	return n;
+}
+
 struct pmc *pmc_own_on_row(const struct owner *o, unsigned int row, bool system, unsigned int cpu)
 {
 	struct pmc *p;

@@ -33,6 +33,7 @@ struct pmc {
 	LIST_HEAD(, follow) follows;	/* processes that its log follows: follows.c */
 	bool logs_all;			/* in system scope: its log gets all processes' events */
 	bool late;			/* its log lacks targets that were in an exec */
+	struct pmc *first;		/* of its group, maybe itself; NULL: in no group */
 	uint64_t leaving;		/* 0, or since when processes leave it one by one */
 	char event_name[WIRE_NAME_MAX];
 };
@@ -48,6 +49,9 @@ void pmc_unlink(struct row_table *rows, struct pmc *p);
 
 /* -ESRCH: the process owns no PMC at all; -EINVAL: none with this handle. */
 int pmc_find(const struct owner *o, uint32_t id, struct pmc **out, struct reason *why);
+
+/* The PMC with the members of the group that it is the first of; returns their number. */
+unsigned int pmc_members(struct pmc *p, struct pmc *list[WIRE_GROUP_MAX]);
 
 /* The caller's PMC of that scope (and CPU) on a row, or NULL. */
 struct pmc *pmc_own_on_row(const struct owner *o, unsigned int row, bool system,

@@ -9,7 +9,7 @@
 #include "lifetime.h"
 #include "pmc_release.h"
 
-void pmc_release(struct row_table *rows, struct pmc *p)
+static void release_one(struct row_table *rows, struct pmc *p)
 {
 	DEBUG(rows->debug, PMC, RELEASE, "pid %d PMC 0x%08x row %u", p->owner->cred.pid, p->id,
 	      p->row);
@@ -25,6 +25,16 @@ void pmc_release(struct row_table *rows, struct pmc *p)
 	p->count = NULL;	/* the recorder no longer reads it */
 	recorder_free(p->recorder);
 	free(p);
+}
+
+/* The first member is released last: others may read its source. */
+void pmc_release(struct row_table *rows, struct pmc *p)
+{
+	struct pmc *list[WIRE_GROUP_MAX];
+	unsigned int n = pmc_members(p, list);
+
+	while (n--)
+		release_one(rows, list[n]);
 }
 
 void pmc_release_all(struct row_table *rows, struct owner *o)

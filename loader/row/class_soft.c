@@ -65,7 +65,8 @@ static int class_soft_plan_side(struct allocation *p, const struct soft_event *s
 /* The kernel's figures of a task have no sides, and no slices that could be logged. */
 static enum soft_source class_soft_source(const struct allocation *p, const struct soft_event *s)
 {
-	if (p->system || p->spec.thread || (p->a->flags & FLAGS_LOG && !p->spec.sampling))
+	if (p->system || p->spec.thread || p->a->group ||
+	    (p->a->flags & FLAGS_LOG && !p->spec.sampling))
 		return s->system;
 	return p->spec.event.user || p->spec.event.kernel ? SOFT_PERF : s->process;
 }
@@ -104,6 +105,9 @@ static int class_soft_plan(struct allocation *p, struct reason *why)
 	if (p->a->flags & FLAGS_LOG && s->quantity == WIRE_Q_MIGRATIONS && s->process == SOFT_TASK)
 		return deny(why, -EOPNOTSUPP, "%s has no time slices that could be logged",
 			    s->name);
+	if (p->a->group && s->quantity == WIRE_Q_MIGRATIONS && s->process == SOFT_TASK)
+		return deny(why, -EOPNOTSUPP, "%s has no time slices, in which groups are counted: "
+			    "count it outside of the group", s->name);
 	if (!p->a->caps)
 		return deny(why, -EINVAL, "a software event needs a capability, such as READ");
 	snprintf(p->name, sizeof(p->name), "%s", s->name);

@@ -129,6 +129,14 @@ $(O)/tests/nth: tests/e2e/nth.c $(O)/flags
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $<
 
+# A command counted by a group.
+LINT_C += tests/e2e/grouped.c
+E2E_NEEDS += $(O)/tests/grouped
+$(O)/tests/grouped: $(O)/obj/tests/e2e/grouped.o $(LIBPMC)
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_LDFLAGS) $(CLI_LDFLAGS) -o $@ $< $(LIBPMC_LINK)
+
 # A process whose switches are hidden.
 LINT_C += tests/e2e/unseen.c
 $(O)/tests/unseen: $(O)/obj/tests/e2e/unseen.o

@@ -238,6 +238,8 @@ static void do_alloc(char **arg)
 	memcpy(r.event_name, c.name, sizeof(r.event_name));
 	memcpy(r.filter, c.filter, sizeof(r.filter));
 	send_probe(&r);
+	r.group = c.group[0];
+	r.group_first = c.group[1];
 	r.config = c.config[0];
 	r.config1 = c.config[1];
 	r.config2 = c.config[2];
@@ -329,15 +331,6 @@ void do_read(char **arg)
 	if (!err)
 		printf(" %llu", (unsigned long long)rep->value);
 	finish(err);
-}
-
-static void do_write(char **arg)
-{
-	struct wire_rw_req r = { .pmcid = c.pmcid,
-				 .flags = PMC_F_NEWVALUE,
-				 .value = number(arg[0]) };
-
-	finish(say("write", call(WIRE_OP_PMCRW, &r, sizeof(r))));
 }
 
 /* Rows in use on a CPU. */
@@ -472,7 +465,7 @@ static const struct {
 	{ "attachthread", 2, do_attachthread },
 	{ "detach", 1, do_detach },
 	{ "proof", 2, do_proof },
-	{ "read", 0, do_read },
+	{ "read", 0, do_read }, { "group", 2, do_group }, { "readgroup", 1, do_readgroup },
 	{ "write", 1, do_write },
 	{ "rows", 1, do_rows },
 	{ "send", 1, do_send },

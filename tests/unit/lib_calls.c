@@ -74,6 +74,21 @@ static int call_allocate(void)
 	return pmc_allocate("PAGE_FAULT.ALL", PMC_MODE_TC, 0, PMC_CPU_ANY, &id, 0);
 }
 
+static int call_allocate_group(void)
+{
+	const char *const specs[] = { "PAGE_FAULT.ALL" };
+	pmc_id_t ids[1];
+
+	return pmc_allocate_group(specs, 1, PMC_MODE_TC, 0, PMC_CPU_ANY, ids) || ids[0] != FAKE_ID;
+}
+
+static int call_read_group(void)
+{
+	pmc_value_t values[2];
+
+	return pmc_read_group(FAKE_ID, values, 2) || values[0] != 4711 || values[1] != 4712;
+}
+
 static int call_stats(void)
 {
 	struct pmc_driverstats stats;
@@ -124,6 +139,7 @@ static const struct {
 	{ WIRE_OP_KGMON, call_kgmon },		{ WIRE_OP_TUNABLE, call_sysctl },
 	{ WIRE_OP_GETLOSSES, call_cut_chains },	{ WIRE_OP_ATTACHEXEC, call_attach_exec },
 	{ WIRE_OP_ATTACHTHREAD, call_attach_thread },
+	{ WIRE_OP_PMCALLOCATE, call_allocate_group }, { WIRE_OP_READGROUP, call_read_group },
 	{ WIRE_OP_PMCATTACH, call_attach },	{ WIRE_OP_PMCDETACH, call_detach },
 	{ WIRE_OP_PMCALLOCATE, call_allocate },	{ WIRE_OP_PMCADMIN, call_disable },
 	{ WIRE_OP_CONFIGURELOG, call_configure }, { WIRE_OP_WRITELOG, call_writelog },

@@ -432,6 +432,45 @@ int count_read(struct count *c, uint64_t *value, struct reason *why)
 	return 0;
 }
 
+int count_start_all(struct count *const *list, unsigned int n, unsigned int *failed,
+		    struct reason *why)
+{
+	for (*failed = 0; *failed < n; ++*failed) {
+		int err = count_start(list[*failed], why);
+
+		if (err) {
+			for (unsigned int i = 0; i < *failed; i++)
+				list[i]->running = false;
+			return err;
+		}
+	}
+	return 0;
+}
+
+void count_stop_all(struct count *const *list, unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++)
+		(void)count_stop(list[i], &(struct reason){ "" });
+}
+
+int count_read_all(struct count *const *list, unsigned int n, uint64_t *values,
+		   unsigned int *failed, struct reason *why)
+{
+	int err = 0;
+
+	for (*failed = 0; *failed < n && !err; *failed += !err)
+		err = count_read(list[*failed], &values[*failed], why);
+	return err;
+}
+
+bool count_shares_targets(struct count *const *list, unsigned int n)
+{
+	for (unsigned int i = 1; i < n; i++)
+		if (list[i]->ntargets != list[0]->ntargets)
+			return false;
+	return true;
+}
+
 int count_write(struct count *c, uint64_t value, struct reason *why)
 {
 	if (c->running)

@@ -165,6 +165,13 @@ static void on_rw(struct fake *f, const void *req, struct answer *a)
 	put(a, &rep, sizeof(rep));
 }
 
+static void on_readgroup(struct fake *f, const void *req, struct answer *a)
+{
+	struct wire_readgroup_rep rep = { .value = { f->value, f->value + 1 } };
+
+	put(a, &rep, sizeof(rep));
+}
+
 static void on_admin(struct fake *f, const void *req, struct answer *a)
 {
 	memcpy(&f->admin, req, sizeof(f->admin));
@@ -273,6 +280,7 @@ static const struct {
 	{ WIRE_OP_ATTACHTHREAD, sizeof(struct wire_thread_req), on_attach },
 	{ WIRE_OP_PMCDETACH, sizeof(struct wire_attach_req), on_attach },
 	{ WIRE_OP_PMCRW, sizeof(struct wire_rw_req), on_rw },
+	{ WIRE_OP_READGROUP, sizeof(struct wire_readgroup_req), on_readgroup },
 	{ WIRE_OP_PMCSETCOUNT, sizeof(struct wire_setcount_req), on_other },
 	{ WIRE_OP_PMCADMIN, sizeof(struct wire_admin_req), on_admin },
 	{ WIRE_OP_WRITELOG, sizeof(struct wire_writelog_req), on_other },

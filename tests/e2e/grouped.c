@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * grouped EVENT... -- COMMAND...: counts a command and its descendants by a group, and reads that
+ * all the time.  Members of one event must have one count in every reading.  Prints the last
+ * counts, "same EVENT..." for the readings, and fails if there was none while the command ran.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <pmc.h>
+
+static const char *events[PMC_GROUP_MAX + 1];
+static unsigned int n;
+
+static void die(const char *what)
+{
+	fprintf(stderr, "grouped: %s: %s\n", what, pmc_errstr());
+	exit(1);
+}
+
+static pid_t start_command(char **command, int *go)
+{
+	int fds[2];
+	pid_t pid;
+	char c;
+
+	if (pipe(fds))
+		die("pipe");
+	pid = fork();
+	if (pid == 0) {
+		close(fds[1]);
+		if (read(fds[0], &c, 1) == 1) {
+			close(fds[0]);
+			execvp(command[0], command);
+		}
+		_exit(127);
+	}
+	close(fds[0]);
+	*go = fds[1];
+	return pid;
+}
+
+static void compare(const pmc_value_t *values)
+{
+	for (unsigned int i = 0; i < n; i++)
+		for (unsigned int j = 0; j < i; j++)
+			if (!strcmp(events[i], events[j]) && values[i] != values[j]) {
+				printf("%s is %ju and %ju\n", events[i], (uintmax_t)values[i],
+				       (uintmax_t)values[j]);
+				exit(1);
+			}
+}
+
+int main(int argc, char **argv)
+{
+	pmc_value_t values[PMC_GROUP_MAX];
+	pmc_id_t ids[PMC_GROUP_MAX];
+	unsigned long readings = 0;
+	int i = 1, go, status;
+	pid_t pid;
+
+	for (; i < argc && strcmp(argv[i], "--"); i++)
+		if (n <= PMC_GROUP_MAX)
+			events[n++] = argv[i];
+	if (pmc_init())
+		die("pmc_init");
+	if (pmc_allocate_group(events, n, PMC_MODE_TC, PMC_F_DESCENDANTS, PMC_CPU_ANY, ids))
+		die("pmc_allocate_group");
+	pid = start_command(argv + i + 1, &go);
+	if (pmc_attach(ids[0], pid) || pmc_start(ids[0]))
+		die("start");
+	if (write(go, "", 1) != 1)
+		die("write");
+	do {
+		if (pmc_read_group(ids[0], values, n))
+			die("pmc_read_group");
+		compare(values);
+		readings++;
+	} while (waitpid(pid, &status, WNOHANG) == 0);
+	if (pmc_stop(ids[0]) || pmc_read_group(ids[0], values, n))
+		die("stop");
+	compare(values);
+	if (pmc_release(ids[0]))
+		die("release");
+	for (unsigned int m = 0; m < n; m++)
+		printf("%s%ju", m ? " " : "", (uintmax_t)values[m]);
+	printf("\n");
+	return readings > 1 && status == 0 ? 0 : 1;
+}
