@@ -137,3 +137,18 @@ rows_are() {
 	hup_until ^PERF
 	counts 0 "1000" fake_uncore/reads/
 }
+
+@test "PERF-039: of two kinds of CPUs each counts the event of its own PMU" {
+	[ "$VM_KERNEL" = 6.12-x86 ] || skip "other guests have a PMU of the cores, or a kernel with room for one"
+	vm rmmod fakepmu
+	fake_load kinds=1
+	hup_until $'\tbusy$'
+	counts 0 "1000" cpu_core/busy/
+	counts 1 "3000" cpu_atom/busy/
+	counts '*' "1000 3000" busy
+	refused '*PMU cpu_core counts on CPU 0, not on CPU 1*' -c 1 -s cpu_core/busy/
+	refused '*PMU cpu_atom counts on CPU 1, not on CPU 0*' -c 0 -s cpu_atom/busy/
+	refused '*"busy": the CPUs are of several kinds, each with counters of its own: count cpu_*/busy/ and cpu_*/busy/, and add them*' -p busy
+	[ "$(vm pmccontrol -l | grep -o ' cpu_core-[0-9]* ' | sort -u | wc -l)" -eq 2 ]
+	[ "$(vm pmccontrol -l | grep -o ' cpu_atom-[0-9]* ' | sort -u | wc -l)" -eq 3 ]
+}

@@ -54,18 +54,25 @@ static u64 fake_now(struct perf_event *event)
 	return (u64)atomic64_read(&hits) * (number + more);
 }
 
+/* Of the CPUs' cores: it counts for tasks, too. */
+static bool fake_is_core(const struct perf_event *event)
+{
+	return event->pmu->capabilities & PERF_PMU_CAP_EXTENDED_HW_TYPE;
+}
+
 static int fake_event_init(struct perf_event *event)
 {
 	if (event->attr.type != event->pmu->type &&
-	    !(event->attr.type == PERF_TYPE_HARDWARE &&
-	      event->pmu->capabilities & PERF_PMU_CAP_EXTENDED_HW_TYPE))
+	    !(event->attr.type == PERF_TYPE_HARDWARE && fake_is_core(event)))
 		return -ENOENT;
 	if (is_sampling_event(event))
 		return -EOPNOTSUPP;
-	if (event->attach_state & PERF_ATTACH_TASK || event->cpu < 0)
+	if (!fake_is_core(event) && (event->attach_state & PERF_ATTACH_TASK || event->cpu < 0))
 		return -EINVAL;
 	if ((event->attr.config & 0xff) > EVENTS || event->attr.config >> 8)
 		return -EINVAL;
+	if (fake_is_core(event))
+		return event->cpu < 0 || event->cpu == (int)fake_of(event)->cpu ? 0 : -ENOENT;
 	/* As drivers of the uncore do. */
 	event->cpu = (int)fake_of(event)->cpu;
 	return 0;
@@ -96,7 +103,7 @@ static int fake_add(struct perf_event *event, int flags)
 {
 	struct fake *fake = fake_of(event);
 
-	if (fake->used == fake->counters)
+	if (fake->used == fake->counters || smp_processor_id() != fake->cpu)
 		return -EAGAIN;
 	fake->used++;
 	event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
@@ -170,17 +177,19 @@ static const struct attribute_group *kind_groups[] = {
 	&format_group, &kind_group, &cpus_group, NULL
 };
 
-#define FAKE_PMU(groups, more)								\
-	{ .module = THIS_MODULE, .attr_groups = groups, .task_ctx_nr = perf_invalid_context,	\
+#define FAKE_PMU(groups, context, more)								\
+	{ .module = THIS_MODULE, .attr_groups = groups, .task_ctx_nr = context,	\
 	  .capabilities = PERF_PMU_CAP_NO_INTERRUPT | PERF_PMU_CAP_NO_EXCLUDE | (more),		\
 	  .event_init = fake_event_init, .add = fake_add, .del = fake_del,		\
 	  .start = fake_start, .stop = fake_stop, .read = fake_read }
 
 static struct fake fakes[] = {
-	{ .pmu = FAKE_PMU(uncore_groups, 0), .cpu = 0, .counters = 3 },
-	{ .pmu = FAKE_PMU(kind_groups, 0), .cpu = 1, .counters = 2 },
-	{ .pmu = FAKE_PMU(core_groups, PERF_PMU_CAP_EXTENDED_HW_TYPE), .cpu = 0, .counters = 2 },
-	{ .pmu = FAKE_PMU(atom_groups, PERF_PMU_CAP_EXTENDED_HW_TYPE), .cpu = 1, .counters = 3 },
+	{ .pmu = FAKE_PMU(uncore_groups, perf_invalid_context, 0), .cpu = 0, .counters = 3 },
+	{ .pmu = FAKE_PMU(kind_groups, perf_invalid_context, 0), .cpu = 1, .counters = 2 },
+	{ .pmu = FAKE_PMU(core_groups, perf_hw_context, PERF_PMU_CAP_EXTENDED_HW_TYPE),
+	  .cpu = 0, .counters = 2 },
+	{ .pmu = FAKE_PMU(atom_groups, perf_hw_context, PERF_PMU_CAP_EXTENDED_HW_TYPE),
+	  .cpu = 1, .counters = 3 },
 };
 static const char *const names[] = { "fake_uncore", "fake_kind", "cpu_core", "cpu_atom" };
 static unsigned int registered;
