@@ -31,11 +31,6 @@ uint64_t slices_sum(const struct count *c)
 	return sum;
 }
 
-int slices_source(const struct count *c)
-{
-	return c->lender ? c->lender->source : c->source;
-}
-
 static bool slices_missed(const struct count *c)
 {
 	return __atomic_load_n(slices_missed_word(c), __ATOMIC_ACQUIRE) >> c->pos & 1;

@@ -8,7 +8,11 @@
 /* Sum of the slices that the programs have credited at its position since it was assigned. */
 uint64_t slices_sum(const struct count *c);
 /* The source that its slices read: in a group, that of the first PMC that counts the same. */
-int slices_source(const struct count *c);
+static inline int slices_source(const struct count *c)
+{
+	return c->lender ? c->lender->source : c->source;
+}
+
 /* Start, stop and read a group at one instant; one PMC is a group of its own. */
 void slices_start_all(struct count *const *list, unsigned int n);
 void slices_stop_all(struct count *const *list, unsigned int n);
