@@ -199,12 +199,12 @@ int pmc_set(pmc_id_t pmcid, pmc_value_t value);
 /*
  * Groups: n PMCs, at most PMC_GROUP_MAX, are allocated together or not at all, with their handles
  * in ids[].  pmc_attach(), pmc_detach(), pmc_start(), pmc_stop() and pmc_release() of the first
- * concern all; pmc_read_group() of the first stores all counts of one instant: pmc_group(3).
+ * concern all; pmc_group_read() of the first stores all counts of one instant: pmc_group(3).
  */
 #define PMC_GROUP_MAX 16
-int pmc_allocate_group(const char *const *ctrspecs, unsigned int n, enum pmc_mode mode,
+int pmc_group_allocate(const char *const *ctrspecs, unsigned int n, enum pmc_mode mode,
 		       uint32_t flags, int cpu, pmc_id_t *ids);
-int pmc_read_group(pmc_id_t first, pmc_value_t *values, unsigned int n);
+int pmc_group_read(pmc_id_t first, pmc_value_t *values, unsigned int n);
 
 /*
  * Stores the number of the hardware counter of a running PMC that measures only its owner, as rdpmc

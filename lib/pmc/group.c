@@ -48,7 +48,7 @@ static int group_request(const char *const *specs, unsigned int n, enum pmc_mode
 		    member.text);
 }
 
-PMC_API_PUBLIC int pmc_allocate_group(const char *const *specs, unsigned int n, enum pmc_mode mode,
+PMC_API_PUBLIC int pmc_group_allocate(const char *const *specs, unsigned int n, enum pmc_mode mode,
 				      uint32_t flags, int cpu, pmc_id_t *ids)
 {
 	return call_leave(group_request(specs, n, mode, flags, cpu, ids, call_enter()));
@@ -76,7 +76,7 @@ static int read_request(pmc_id_t first, pmc_value_t *values, unsigned int n, str
 	return 0;
 }
 
-PMC_API_PUBLIC int pmc_read_group(pmc_id_t first, pmc_value_t *values, unsigned int n)
+PMC_API_PUBLIC int pmc_group_read(pmc_id_t first, pmc_value_t *values, unsigned int n)
 {
 	return call_leave(read_request(first, values, n, call_enter()));
 }

@@ -67,20 +67,20 @@ int main(int argc, char **argv)
 			events[n++] = argv[i];
 	if (pmc_init())
 		die("pmc_init");
-	if (pmc_allocate_group(events, n, PMC_MODE_TC, PMC_F_DESCENDANTS, PMC_CPU_ANY, ids))
-		die("pmc_allocate_group");
+	if (pmc_group_allocate(events, n, PMC_MODE_TC, PMC_F_DESCENDANTS, PMC_CPU_ANY, ids))
+		die("pmc_group_allocate");
 	pid = start_command(argv + i + 1, &go);
 	if (pmc_attach(ids[0], pid) || pmc_start(ids[0]))
 		die("start");
 	if (write(go, "", 1) != 1)
 		die("write");
 	do {
-		if (pmc_read_group(ids[0], values, n))
-			die("pmc_read_group");
+		if (pmc_group_read(ids[0], values, n))
+			die("pmc_group_read");
 		compare(values);
 		readings++;
 	} while (waitpid(pid, &status, WNOHANG) == 0);
-	if (pmc_stop(ids[0]) || pmc_read_group(ids[0], values, n))
+	if (pmc_stop(ids[0]) || pmc_group_read(ids[0], values, n))
 		die("stop");
 	compare(values);
 	if (pmc_release(ids[0]))

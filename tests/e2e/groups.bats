@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Groups of PMCs (pmc_allocate_group()): equal members have equal counts in every reading, all or none are allocated,
+# Groups of PMCs (pmc_group_allocate()): equal members have equal counts in every reading, all or none are allocated,
 # and what is refused.
 
 load helpers

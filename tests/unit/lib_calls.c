@@ -79,14 +79,14 @@ static int call_allocate_group(void)
 	const char *const specs[] = { "PAGE_FAULT.ALL" };
 	pmc_id_t ids[1];
 
-	return pmc_allocate_group(specs, 1, PMC_MODE_TC, 0, PMC_CPU_ANY, ids) || ids[0] != FAKE_ID;
+	return pmc_group_allocate(specs, 1, PMC_MODE_TC, 0, PMC_CPU_ANY, ids) || ids[0] != FAKE_ID;
 }
 
 static int call_read_group(void)
 {
 	pmc_value_t values[2];
 
-	return pmc_read_group(FAKE_ID, values, 2) || values[0] != 4711 || values[1] != 4712;
+	return pmc_group_read(FAKE_ID, values, 2) || values[0] != 4711 || values[1] != 4712;
 }
 
 static int call_stats(void)
