@@ -79,7 +79,8 @@ enum from {
 struct target_wanted {
 	const char *text;
 	pid_t pid;		/* 0: use `name` … */
-	pid_t tid;		/* … or this thread, if not 0 */
+	pid_t tid;		/* … or this thread, if not 0 … */
+	int cgroup;		/* … or the cgroup of this folder, if not -1 */
 	regex_t name;
 };
 
@@ -175,7 +176,10 @@ int pmcs_join(struct measure *m, struct column *column, const char *spec);
 /* Does a PMC that counts descendants still have a process to count?  Needs SIGIO blocked. */
 bool pmcs_have_descendants(const struct measure *m);
 
-/* targets.c.  targets_want() notes a -t: a number, tid:NUMBER or a regular expression. */
+/*
+ * targets.c.  targets_want() notes a -t: a number, tid:NUMBER, cgroup:PATH or a regular
+ * expression.
+ */
 int targets_want(struct measure *m, const char *text);
 int targets_find(struct measure *m);
 /* Handles --from-exec and --from-fork; false for any other option. */
@@ -187,6 +191,8 @@ bool targets_from(struct measure *m, int code);
 int targets_check(const struct measure *m, bool processes);
 /* True if a single thread is to be counted. */
 bool targets_are_thread(const struct measure *m);
+/* The folder of the cgroup that is to be counted, -1: none is. */
+int targets_cgroup(const struct measure *m);
 /* Prints the reason why no process of -t could be attached to.  Returns the exit code. */
 int targets_none_left(const struct measure *m);
 void targets_free(struct measure *m);

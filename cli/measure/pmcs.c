@@ -52,6 +52,8 @@ static int column_allocate(struct measure *m, struct column *column, const char 
 
 	if (targets_are_thread(m) && PMC_IS_VIRTUAL_MODE(column->mode))
 		column->flags |= PMC_F_THREAD;
+	if (targets_cgroup(m) >= 0 && PMC_IS_VIRTUAL_MODE(column->mode))
+		column->flags |= PMC_F_CGROUP;
 	if (pmc_allocate(spec, column->mode, column->flags, column->cpu, &column->id,
 			 PMC_IS_SAMPLING_MODE(column->mode) ? column_rate(column) : 0) != 0)
 		return fail_pmc(EX_OSERR, "ERROR: Cannot allocate %s-mode pmc with specification "
@@ -65,6 +67,9 @@ static int column_allocate(struct measure *m, struct column *column, const char 
 	if (PMC_IS_SYSTEM_MODE(column->mode))
 		note("pmc 0x%x \"%s\": row %u of CPU %d", column->id, column->spec,
 		     PMC_ID_TO_ROWINDEX(column->id), column->cpu);
+	else if (column->flags & PMC_F_CGROUP)
+		note("pmc 0x%x \"%s\": row %u, a cgroup", column->id, column->spec,
+		     PMC_ID_TO_ROWINDEX(column->id));
 	else if (column->flags & PMC_F_THREAD)
 		note("pmc 0x%x \"%s\": row %u, a thread", column->id, column->spec,
 		     PMC_ID_TO_ROWINDEX(column->id));
@@ -138,6 +143,21 @@ static int process_attach(struct measure *m, pid_t pid, size_t *attached)
 	return code;
 }
 
+/* A command is not counted by itself: it ends the measurement. */
+static int cgroup_attach(struct measure *m)
+{
+	for (size_t i = 0; i < m->ncolumns; i++) {
+		if (!PMC_IS_VIRTUAL_MODE(m->columns[i].mode) || !m->columns[i].allocated)
+			continue;
+		if (pmc_attach_cgroup(m->columns[i].id, targets_cgroup(m)) != 0)
+			return fail_pmc(EX_OSERR, "ERROR: cannot attach pmc \"%s\" to \"%s\"",
+					m->columns[i].name, m->wanted[0].text);
+	}
+	if (m->verbosity >= 2)
+		note("attached to %s", m->wanted[0].text);
+	return 0;
+}
+
 int pmcs_attach(struct measure *m)
 {
 	size_t attached = 0, wanted = 0;
@@ -145,6 +165,8 @@ int pmcs_attach(struct measure *m)
 
 	if (code || !(m->seen & SEEN_PROCESS_PMC))
 		return code;
+	if (targets_cgroup(m) >= 0)
+		return cgroup_attach(m);
 	for (size_t i = 0; i < m->ncolumns; i++)
 		wanted += PMC_IS_VIRTUAL_MODE(m->columns[i].mode) && m->columns[i].allocated;
 	if (m->child.pid)

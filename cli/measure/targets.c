@@ -15,9 +15,31 @@
 
 #define PIDFD_OF_THREAD O_EXCL		/* PIDFD_THREAD, since Linux 6.9 */
 
+#define CGROUPS "/sys/fs/cgroup"
+
+/* A path that does not begin with a slash is below the usual folder. */
+static int targets_want_cgroup(struct measure *m, const char *path)
+{
+	struct target_wanted *wanted = &m->wanted[m->nwanted];
+	int top = open(CGROUPS, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	wanted->cgroup = *path ? openat(top, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	if (wanted->cgroup < 0 && *path)
+		(void)fail_errno(EX_DATAERR, "ERROR: Cannot open the cgroup \"%s%s\"",
+				 *path == '/' ? "" : CGROUPS "/", path);
+	if (top >= 0)
+		close(top);
+	if (!*path)
+		return fail(EX_USAGE, "ERROR: -t cgroup: needs the path of a cgroup.");
+	if (wanted->cgroup < 0)
+		return EX_DATAERR;
+	m->nwanted++;
+	return 0;
+}
+
 /*
- * A number is a process, tid:NUMBER a thread, anything else an extended regular expression for
- * process names.
+ * A number is a process, tid:NUMBER a thread, cgroup:PATH a cgroup, anything else an extended
+ * regular expression for process names.
  */
 int targets_want(struct measure *m, const char *text)
 {
@@ -31,7 +53,9 @@ int targets_want(struct measure *m, const char *text)
 	if (array_extend(m->wanted, m->nwanted))
 		return fail_errno(EX_OSERR, "ERROR");
 	wanted = &m->wanted[m->nwanted];
-	*wanted = (struct target_wanted){ .text = text };
+	*wanted = (struct target_wanted){ .text = text, .cgroup = -1 };
+	if (strncmp(text, "cgroup:", 7) == 0)
+		return targets_want_cgroup(m, text + 7);
 
 	if (thread || (*digits && !digits[strspn(digits, "0123456789")])) {
 		if (opt_number(thread ? digits : text, 10, 1, INT32_MAX, &pid) != 0)
@@ -81,10 +105,39 @@ static int targets_check_thread(const struct measure *m)
 	return 0;
 }
 
+int targets_cgroup(const struct measure *m)
+{
+	return m->nwanted ? m->wanted[0].cgroup : -1;
+}
+
+static int targets_check_cgroup(const struct measure *m)
+{
+	for (size_t i = 0; i < m->nwanted; i++)
+		if (m->wanted[i].cgroup >= 0 && m->nwanted > 1)
+			return fail(EX_USAGE, "ERROR: -t %s counts one cgroup: no other -t goes "
+				    "with it.", m->wanted[i].text);
+	if (targets_cgroup(m) < 0)
+		return 0;
+	for (size_t i = 0; i < m->ncolumns; i++) {
+		if (m->columns[i].flags & (PMC_F_DESCENDANTS | PMC_F_LOG_PROCEXIT |
+					   PMC_F_LOG_PROCCSW))
+			return fail(EX_USAGE, "ERROR: options -d, -E and -W are for processes, "
+				    "not for -t %s.", m->wanted[0].text);
+	}
+	if (m->from != FROM_USUAL)
+		return fail(EX_USAGE, "ERROR: options --from-exec and --from-fork are for "
+			    "processes, not for -t %s.", m->wanted[0].text);
+	return 0;
+}
+
 int targets_check(const struct measure *m, bool processes)
 {
-	if (m->from == FROM_USUAL || processes)
-		return targets_check_thread(m);
+	int code;
+
+	if (m->from == FROM_USUAL || processes) {
+		code = targets_check_cgroup(m);
+		return code ? code : targets_check_thread(m);
+	}
 	return fail(EX_USAGE, "ERROR: options --from-exec and --from-fork require a process mode "
 		    "PMC to be specified.");
 }
@@ -180,6 +233,8 @@ int targets_find(struct measure *m)
 {
 	int code = 0;
 
+	if (targets_cgroup(m) >= 0)
+		return 0;
 	for (size_t i = 0; i < m->nwanted && !code; i++) {
 		if (m->wanted[i].tid)
 			code = targets_add_thread(m, m->wanted[i].tid);
@@ -221,7 +276,9 @@ void targets_free(struct measure *m)
 			close(m->targets[i].pidfd);
 	}
 	for (size_t i = 0; i < m->nwanted; i++) {
-		if (!m->wanted[i].pid && !m->wanted[i].tid)
+		if (m->wanted[i].cgroup >= 0)
+			close(m->wanted[i].cgroup);
+		else if (!m->wanted[i].pid && !m->wanted[i].tid)
 			regfree(&m->wanted[i].name);
 	}
 	free(m->targets);

@@ -131,7 +131,7 @@ static int pmc_record_add_event(struct pmc_record *r, const char *spec, const st
 
 	if (!r->no_chain)
 		column.flags |= PMC_F_CALLCHAIN | PMC_F_USERCALLCHAIN;
-	if (!r->system && !targets_are_thread(&r->m))
+	if (!r->system && !targets_are_thread(&r->m) && targets_cgroup(&r->m) < 0)
 		column.flags |= PMC_F_DESCENDANTS;
 	if (!r->system && !code)
 		return pmcs_add(&r->m, &column);

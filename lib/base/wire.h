@@ -59,6 +59,7 @@ enum wire_op {
 	WIRE_OP_GETLOSSES = 71,
 	WIRE_OP_POLICY = 72,
 	WIRE_OP_ATTACHTHREAD = 76,
+	WIRE_OP_ATTACHCGROUP = 78,
 	WIRE_OP_READGROUP = 80,
 };
 
@@ -256,7 +257,7 @@ struct wire_allocate_rep {
 	uint32_t ncpu;		/* elements of the counts array */
 };
 
-struct wire_id_req {		/* PMCRELEASE, PMCSTART, PMCSTOP */
+struct wire_id_req {		/* PMCRELEASE, PMCSTART, PMCSTOP, ATTACHCGROUP */
 	uint32_t pmcid;
 	uint32_t reserved;
 };
@@ -297,6 +298,10 @@ struct wire_thread_req {
 	uint32_t reserved;	/* 0 */
 };
 
+/*
+ * ATTACHCGROUP: a struct wire_id_req, for a PMC with PMC_F_CGROUP; carries a descriptor of the
+ * cgroup's folder, which is open for reading.
+ */
 struct wire_rw_req {
 	uint32_t pmcid;
 	uint32_t flags;		/* PMC_F_OLDVALUE | PMC_F_NEWVALUE */

@@ -179,6 +179,12 @@ int pmc_attach_exec(pmc_id_t pmcid, pid_t pid);
 int pmc_attach_thread(pmc_id_t pmcid, pid_t tid);
 
 /*
+ * Names the cgroup that a PMC with PMC_F_CGROUP counts: a descriptor of its folder, which the
+ * caller may close afterwards: pmc_attach_cgroup(3).
+ */
+int pmc_attach_cgroup(pmc_id_t pmcid, int folder);
+
+/*
  * Counting has begun, or ended, when the call returns.  pmc_start() of a process-scope PMC that was
  * never attached attaches the caller.  EDOOFUS no log, ENXIO CPU offline, ESRCH targets gone:
  * pmc_start(3).

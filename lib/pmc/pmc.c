@@ -149,6 +149,15 @@ static int attach_thread_request(pmc_id_t pmcid, pid_t tid, struct reason *why)
 	return attach_request(WIRE_OP_ATTACHTHREAD, pmcid, process, tid, why);
 }
 
+static int attach_cgroup_request(pmc_id_t pmcid, int folder, struct reason *why)
+{
+	struct wire_id_req req = { .pmcid = pmcid };
+
+	if (fcntl(folder, F_GETFD) < 0)
+		return deny(why, -EBADF, "%d is no descriptor of a cgroup's folder", folder);
+	return client_request(&pmc_lib, WIRE_OP_ATTACHCGROUP, &req, sizeof(req), folder, why);
+}
+
 static int detach_request(pmc_id_t pmcid, pid_t pid, struct reason *why)
 {
 	struct wire_attach_req req = { .pmcid = pmcid, .pid = pid };
@@ -175,6 +184,11 @@ PMC_API_PUBLIC int pmc_attach_exec(pmc_id_t pmcid, pid_t pid)
 PMC_API_PUBLIC int pmc_attach_thread(pmc_id_t pmcid, pid_t tid)
 {
 	return call_leave(attach_thread_request(pmcid, tid, call_enter()));
+}
+
+PMC_API_PUBLIC int pmc_attach_cgroup(pmc_id_t pmcid, int folder)
+{
+	return call_leave(attach_cgroup_request(pmcid, folder, call_enter()));
 }
 
 PMC_API_PUBLIC int pmc_detach(pmc_id_t pmcid, pid_t pid)

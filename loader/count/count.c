@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cgroup_events.h"
 #include "count_group.h"
 #include "count_pay.h"
 #include "cpu_event.h"
@@ -165,6 +166,7 @@ void count_free(struct count *c)
 	if (c->spec.holder->end)
 		c->spec.holder->end(c);
 	cpu_event_close(c);
+	cgroup_events_free(c);
 	count_pay_back(c);
 	count_state_unhold(c);
 	if (c->pos != ~0u) {

@@ -57,6 +57,7 @@ struct count_spec {
 	bool descendants;
 	bool thread;			/* one thread, see count_choose_thread() */
 	uint32_t group;			/* the handle of its group's first PMC; 0: in no group */
+	bool cgroup;			/* a cgroup, see count_attach_cgroup() */
 	bool follows_setid;		/* stays on a target that executes a set-id program */
 	bool passes_fd;			/* system scope: the owner gets the descriptor */
 	unsigned int cpu;
@@ -134,6 +135,12 @@ struct count_guard {
  * of count_attach() attaches.  -EBUSY: the PMC has a thread.
  */
 int count_choose_thread(struct count *c, pid_t tid, struct reason *why);
+/*
+ * PMCs of a cgroup: a descriptor of its folder, which is copied; once.  -EBUSY: the PMC has a
+ * cgroup; -ENOENT: it has been removed.
+ */
+int count_attach_cgroup(struct count *c, int folder, struct reason *why);
+bool count_has_cgroup(const struct count *c);
 /*
  * -EEXIST, -EBUSY (row taken on that target), -ESRCH (gone).  All or nothing for the descendants
  * that are admitted; guard NULL: all are.  `waits`: each of these processes counts from its next

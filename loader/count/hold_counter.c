@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 
+#include "cgroup_events.h"
 #include "count_pay.h"
 #include "count_row.h"
 #include "cpu_event.h"
@@ -42,6 +43,9 @@ static int hold_counter_rank(const struct engine *e, const struct count_spec *sp
 
 	if (LIST_EMPTY(&row->users))
 		return 0;
+	/* On one CPU, a cgroup's event and another one of the row would count at once. */
+	if (spec->cgroup || LIST_FIRST(&row->users)->spec.cgroup)
+		return -1;
 	return row->per_task || spec->sampling || spec->thread ||
 	       !perf_spec_same(&row->spec, &spec->event);
 }
@@ -86,6 +90,12 @@ static int hold_counter_process(struct count *c, struct reason *why)
 		return err;
 	if (c->spec.sampling || c->spec.thread)
 		return hold_counter_tasks(c, row, why);
+	if (c->spec.cgroup) {
+		err = cgroup_events_new(c, why);
+		if (!err)
+			count_row_add(c);
+		return err;
+	}
 	c->backend = &backend_slices;
 	if (LIST_EMPTY(&row->users)) {
 		err = count_row_begin(c, &spec, why);

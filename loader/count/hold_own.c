@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 
+#include "cgroup_events.h"
 #include "count_pay.h"
 #include "count_row.h"
 #include "cpu_event.h"
@@ -39,6 +40,8 @@ static int hold_own_process(struct count *c, struct reason *why)
 	const struct perf_event_spec spec = count_state_event(c);
 	int err;
 
+	if (c->spec.cgroup)
+		return cgroup_events_new(c, why);
 	if (hold_own_tasks(c)) {
 		c->backend = &backend_task_events;
 		LIST_INSERT_HEAD(&target_count_row(ts, c->spec.row)->soft, c, on_row);

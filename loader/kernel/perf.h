@@ -78,6 +78,12 @@ bool perf_fits(const struct perf_event_spec *specs, unsigned int n);
 /* Opens a pinned, disabled event of one thread; cpu -1: on every CPU.  A descriptor or -errno. */
 int perf_open_task(const struct perf_event_spec *spec, int tid, int cpu);
 
+/*
+ * Opens a pinned, disabled event of one CPU that counts the tasks of a cgroup and of those below
+ * it.  `folder`: of the cgroup.  A descriptor or -errno; -ENXIO: the CPU is offline.
+ */
+int perf_open_cgroup(const struct perf_event_spec *spec, int folder, unsigned int cpu);
+
 /* A disabled event of all tasks on any one CPU.  A descriptor or -errno. */
 int perf_open_idle(const struct perf_event_spec *spec);
 

@@ -16,7 +16,7 @@
 
 #define FLAGS_PROCESS (PMC_F_DESCENDANTS | PMC_F_LOG_PROCCSW | PMC_F_LOG_PROCEXIT)
 #define FLAGS_ALLOWED (FLAGS_PROCESS | PMC_F_CALLCHAIN | PMC_F_USERCALLCHAIN | PMC_F_KGMON | \
-		       PMC_F_THREAD)
+		       PMC_F_THREAD | PMC_F_CGROUP)
 #define CAPS_SIDES    (PMC_CAP_USER | PMC_CAP_SYSTEM)
 #define FLAGS_LOG     (PMC_F_LOG_PROCCSW | PMC_F_LOG_PROCEXIT)
 
@@ -40,14 +40,31 @@ static int check_scope(struct request *rq, const struct allocation *p)
 	if (p->system && a->cpu == (uint32_t)PMC_CPU_ANY)
 		return deny(why, -EINVAL, "a system-scope PMC counts on one CPU: name it; "
 			    "the CPUs are 0 to %u", ncpu - 1);
-	if (!p->system)
+	if (!p->system && !(a->flags & PMC_F_CGROUP))
 		return 0;
-	if (!perf_cpu_online(a->cpu))
+	if (p->system && !perf_cpu_online(a->cpu))
 		return deny(why, -ENXIO, "CPU %u is offline; bring it up, or count on "
 			    "others", a->cpu);
 	err = request_cred(rq, &cred);
 	return err ? err : policy_system(p->by, &cred, rq->d->pid_ns,
 					 PMC_IS_SAMPLING_MODE(a->mode), why);
+}
+
+static int check_flag_cgroup(const struct allocation *p, struct reason *why)
+{
+	const struct wire_allocate_req *a = p->a;
+
+	if (!(a->flags & PMC_F_CGROUP))
+		return 0;
+	if (p->system)
+		return deny(why, -EINVAL, "PMC_F_CGROUP is for process-scope PMCs only");
+	if (a->flags & (FLAGS_PROCESS | PMC_F_THREAD))
+		return deny(why, -EINVAL, "PMC_F_CGROUP: descendants, threads, and records of time "
+			    "slices and exits, are of processes that are named");
+	if (PMC_IS_SAMPLING_MODE(a->mode))
+		return deny(why, -EOPNOTSUPP, "PMC_F_CGROUP: cgroups are counted, not sampled; "
+			    "sample the CPUs, or the processes");
+	return 0;
 }
 
 static int check_flags(struct request *rq, const struct allocation *p)
@@ -73,7 +90,7 @@ static int check_flags(struct request *rq, const struct allocation *p)
 	if (a->flags & PMC_F_THREAD && a->flags & FLAGS_PROCESS)
 		return deny(why, -EINVAL, "PMC_F_THREAD: descendants, and records of time slices "
 			    "and exits, are of whole processes");
-	return 0;
+	return check_flag_cgroup(p, why);
 }
 
 static int check_class(struct request *rq, struct allocation *p)
@@ -100,6 +117,9 @@ static int check_class(struct request *rq, struct allocation *p)
 	if (a->flags & PMC_F_THREAD && !p->class->ops->threads)
 		return deny(why, -EOPNOTSUPP, "PMC_F_THREAD: class %s counts whole processes only",
 			    p->class->prefix);
+	if (a->flags & PMC_F_CGROUP && !p->class->ops->cgroups)
+		return deny(why, -EOPNOTSUPP, "PMC_F_CGROUP: class %s counts no cgroups; SOFT, "
+			    "TRACEPOINT and the hardware's counters do", p->class->prefix);
 	missing = caps & ~p->class->info.caps;
 	if (missing & PMC_CAP_INTERRUPT)
 		return deny(why, -EOPNOTSUPP, "class %s cannot sample: %s; use a counting mode",
@@ -173,6 +193,7 @@ static int make_plan(struct request *rq, struct allocation *p, struct cred *cred
 	p->spec.passes_fd = policy_privileged(cred);
 	p->spec.descendants = p->a->flags & PMC_F_DESCENDANTS;
 	p->spec.thread = p->a->flags & PMC_F_THREAD;
+	p->spec.cgroup = p->a->flags & PMC_F_CGROUP;
 	p->spec.sampling = PMC_IS_SAMPLING_MODE(p->a->mode);
 	p->spec.period = p->a->count;
 	p->spec.cpu = p->cpu;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* PMCATTACH, ATTACHEXEC, ATTACHTHREAD, PMCDETACH. */
+/* PMCATTACH, ATTACHEXEC, ATTACHTHREAD, ATTACHCGROUP, PMCDETACH. */
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
@@ -63,6 +63,9 @@ static int attach_find_pmc(struct request *rq, struct pmc **p)
 		return err;
 	if (pmc_is_system(*p))
 		return deny(&rq->r->why, -EINVAL, "a system-scope PMC measures a CPU, no process");
+	if ((*p)->flags & PMC_F_CGROUP)
+		return deny(&rq->r->why, -EINVAL, "this PMC counts a cgroup (PMC_F_CGROUP), no "
+			    "single processes: attach it by pmc_attach_cgroup()");
 	return 0;
 }
 
@@ -236,6 +239,31 @@ int op_attachthread(struct request *rq)
 	if (a->tid <= 0)
 		return deny(&rq->r->why, -EINVAL, "%d is no thread id", a->tid);
 	return attach_named(rq, a->tid, false);
+}
+
+int op_attachcgroup(struct request *rq)
+{
+	const struct wire_id_req *a = rq->arg;
+	struct pmc *p;
+	int err = pmc_find(rq->s->owner, a->pmcid, &p, &rq->r->why);
+
+	if (err)
+		return err;
+	if (!(p->flags & PMC_F_CGROUP))
+		return deny(&rq->r->why, -EINVAL, "this PMC counts no cgroup: allocate it with "
+			    "PMC_F_CGROUP");
+	err = request_fd_refused(rq);
+	if (err)
+		return err;
+	if (rq->fd < 0)
+		return deny(&rq->r->why, -EBADF, "no descriptor of a cgroup's folder came along");
+	err = count_attach_cgroup(p->count, rq->fd, &rq->r->why);
+	if (err)
+		return err;
+	p->flags |= PMC_F_ATTACH_DONE;
+	DEBUG(&rq->d->debug, PMC, ATTACH, "pid %d PMC 0x%08x to a cgroup", p->owner->cred.pid,
+	      p->id);
+	return 0;
 }
 
 /* While a group runs its members would leave the process one after another. */

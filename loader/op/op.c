@@ -63,6 +63,7 @@ static const struct op ops[] = {
 	OP(ATTACHEXEC, op_attachexec, sizeof(struct wire_attach_req), .fds = 2, .contended = true),
 	OP(ATTACHTHREAD, op_attachthread, sizeof(struct wire_thread_req), .fds = 2,
 	   .contended = true),
+	OP(ATTACHCGROUP, op_attachcgroup, sizeof(struct wire_id_req), .fds = 1),
 	OP(PMCDETACH, op_pmcdetach, sizeof(struct wire_attach_req), .fds = 1),
 	OP(PMCGETMSR, op_pmcgetmsr, sizeof(struct wire_getmsr_req)),
 	OP(PMCRELEASE, op_pmcrelease, sizeof(struct wire_id_req)),

@@ -6,7 +6,7 @@
  * sender and the order, finds the operation in its table, and calls the operation's function:
  *
  *	alloc.c		PMCALLOCATE
- *	attach.c	PMCATTACH, ATTACHEXEC, ATTACHTHREAD, PMCDETACH
+ *	attach.c	PMCATTACH, ATTACHEXEC, ATTACHTHREAD, ATTACHCGROUP, PMCDETACH
  *	start.c		PMCSTART, PMCSTOP
  *	group.c		READGROUP
  *	rw.c		PMCRW, PMCSETCOUNT, PMCGETMSR
@@ -108,6 +108,7 @@ int op_pmcrelease(struct request *rq);
 int op_pmcattach(struct request *rq);
 int op_attachexec(struct request *rq);
 int op_attachthread(struct request *rq);
+int op_attachcgroup(struct request *rq);
 int op_pmcdetach(struct request *rq);
 int op_pmcstart(struct request *rq);
 int op_pmcstop(struct request *rq);

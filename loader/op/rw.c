@@ -49,7 +49,7 @@ int op_pmcrw(struct request *rq)
 	if (a->flags & PMC_F_NEWVALUE)
 		DEBUG(&rq->d->debug, PMC, WRITE, "pid %d PMC 0x%08x becomes %llu",
 		      p->owner->cred.pid, p->id, (unsigned long long)a->value);
-	if (!pmc_is_system(p) && !count_ntargets(p->count))
+	if (!pmc_is_system(p) && !(p->flags & PMC_F_CGROUP) && !count_ntargets(p->count))
 		rq->d->raise(p->owner, SIGIO);
 	rep = reply_room(rq->r, sizeof(*rep));
 	rep->value = old;

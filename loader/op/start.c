@@ -14,8 +14,11 @@ static int start_attach_owner(struct request *rq, struct pmc *p)
 {
 	const struct owner *o = p->owner;
 
-	if (pmc_is_system(p) || count_ntargets(p->count))
+	if (pmc_is_system(p) || count_ntargets(p->count) || count_has_cgroup(p->count))
 		return 0;
+	if (p->flags & PMC_F_CGROUP)
+		return deny(&rq->r->why, -ESRCH, "this PMC counts a cgroup (PMC_F_CGROUP): name "
+			    "it by pmc_attach_cgroup()");
 	if (p->flags & PMC_F_ATTACH_DONE)
 		return deny(&rq->r->why, -ESRCH, "all processes this PMC was attached to are gone; "
 			    "attach it again");

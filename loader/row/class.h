@@ -82,6 +82,7 @@ struct class_ops {
 	bool shared;		/* its rows have room for any number of PMCs */
 	bool filters;		/* its events take a filter */
 	bool threads;		/* single threads can be counted */
+	bool cgroups;		/* cgroups can be counted */
 	bool files;		/* its events are in a file, which comes along */
 	bool rediscovered;	/* SIGHUP discovers its rows anew */
 	bool counters;		/* a row is a counter of the CPUs: others may take it, and programs

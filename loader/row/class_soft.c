@@ -65,7 +65,7 @@ static int class_soft_plan_side(struct allocation *p, const struct soft_event *s
 /* The kernel's figures of a task have no sides, and no slices that could be logged. */
 static enum soft_source class_soft_source(const struct allocation *p, const struct soft_event *s)
 {
-	if (p->system || p->spec.thread || p->a->group ||
+	if (p->system || p->spec.thread || p->spec.cgroup || p->a->group ||
 	    (p->a->flags & FLAGS_LOG && !p->spec.sampling))
 		return s->system;
 	return p->spec.event.user || p->spec.event.kernel ? SOFT_PERF : s->process;
@@ -101,6 +101,9 @@ static int class_soft_plan(struct allocation *p, struct reason *why)
 	if (p->spec.thread && (s->system != SOFT_PERF || s->quantity == WIRE_Q_MIGRATIONS))
 		return deny(why, -EOPNOTSUPP, "%s cannot be counted for a single thread: count its "
 			    "process", s->name);
+	if (p->spec.cgroup && (s->system != SOFT_PERF || s->quantity == WIRE_Q_MIGRATIONS))
+		return deny(why, -EOPNOTSUPP, "%s cannot be counted for a cgroup: count its "
+			    "processes", s->name);
 	/* The kernel counts a migration on the CPU of the process that wakes this one. */
 	if (p->a->flags & FLAGS_LOG && s->quantity == WIRE_Q_MIGRATIONS && s->process == SOFT_TASK)
 		return deny(why, -EOPNOTSUPP, "%s has no time slices that could be logged",
@@ -116,6 +119,9 @@ static int class_soft_plan(struct allocation *p, struct reason *why)
 	};
 	if (p->spec.thread && !p->spec.sampling && s->sides == SIDES_SAMPLED)
 		p->spec.event.config = PERF_COUNT_SW_TASK_CLOCK;
+	/* On a CPU, task-clock is the time of all tasks, whatever their cgroup. */
+	if (p->spec.cgroup && s->sides == SIDES_SAMPLED)
+		p->spec.event.config = PERF_COUNT_SW_CPU_CLOCK;
 	err = class_soft_plan_side(p, s, why);
 	if (!err)
 		class_soft_fill(p, s);
@@ -135,6 +141,7 @@ static bool class_soft_event_at(const struct class_machine *m, const struct row_
 }
 
 const struct class_ops class_soft = {
-	.events = PMC_CLASS_SOFT, .separator = "", .threads = true, .holder = &holder_own,
+	.events = PMC_CLASS_SOFT, .separator = "", .threads = true, .cgroups = true,
+	.holder = &holder_own,
 	.add_rows = class_soft_add_rows, .plan = class_soft_plan, .event_at = class_soft_event_at,
 };

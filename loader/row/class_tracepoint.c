@@ -66,6 +66,15 @@ static int class_tracepoint_plan_name(struct allocation *p, struct reason *why)
 	return 0;
 }
 
+/* perf adds the time in these events instead of 1. */
+static int class_tracepoint_plan_cgroup(const struct allocation *p, struct reason *why)
+{
+	if (!p->spec.cgroup || !system_is(p->name, "sched:sched_stat_"))
+		return 0;
+	return deny(why, -EOPNOTSUPP, "perf counts nanoseconds of %s for a cgroup, not hits: count "
+		    "the processes", p->name);
+}
+
 /* perf gives some hits to the task that an event is about, and not to the one that runs. */
 static int class_tracepoint_plan_thread(const struct allocation *p, struct reason *why)
 {
@@ -90,7 +99,8 @@ static int class_tracepoint_plan_filter(struct allocation *p, struct reason *why
 		if ((unsigned char)*c < ' ' || *c == 0x7f)
 			return deny(why, -EINVAL, "filter: character %td is a control character",
 				    c - filter + 1);
-	if (!p->system && !p->spec.thread && !strcmp(p->name, "sched:sched_switch"))
+	if (!p->system && !p->spec.thread && !p->spec.cgroup &&
+	    !strcmp(p->name, "sched:sched_switch"))
 		return deny(why, -EOPNOTSUPP, "sched:sched_switch ends a process's time slice, so "
 			    "that no filter can run before it: leave the filter out, or count "
 			    "CPUs");
@@ -121,6 +131,7 @@ static int class_tracepoint_plan(struct allocation *p, struct reason *why)
 	p->spec.from = COUNT_FROM_TRACEPOINT;
 	p->spec.event = (struct perf_event_spec){ .type = PERF_TYPE_TRACEPOINT, .config = id };
 	err = err ?: class_tracepoint_plan_thread(p, why);
+	err = err ?: class_tracepoint_plan_cgroup(p, why);
 	err = err ?: class_tracepoint_plan_filter(p, why);
 	if (!err && p->spec.event.filter)
 		err = tracepoints_check(p->machine->engine->tracepoints, p->name, &p->spec.event,
@@ -151,7 +162,8 @@ static bool class_tracepoint_event_at(const struct class_machine *m,
 
 const struct class_ops class_tracepoint = {
 	.events = PMC_CLASS_TRACEPOINT, .separator = "", .shared = true, .filters = true,
-	.threads = true, .holder = &holder_own, .add_rows = class_tracepoint_add_rows,
+	.threads = true, .cgroups = true, .holder = &holder_own,
+	.add_rows = class_tracepoint_add_rows,
 	.plan = class_tracepoint_plan, .list = class_tracepoint_list,
 	.event_at = class_tracepoint_event_at,
 };

@@ -95,6 +95,24 @@ static int fd_check_probe(int fd, struct reason *why)
 	return 0;
 }
 
+/* The folder of a cgroup; the kernel says later whether perf counts by its hierarchy. */
+static int fd_check_cgroup(int fd, struct reason *why)
+{
+	int flags = fcntl(fd, F_GETFL);
+	struct statfs fs;
+	struct stat st;
+
+	if (flags < 0 || flags & O_PATH)
+		return deny(why, -EBADF, "the folder of a cgroup must be open for reading");
+	if (fstatfs(fd, &fs) || fstat(fd, &st))
+		return deny(why, -EBADF, "the folder of a cgroup cannot be used: %m");
+	if ((fs.f_type != CGROUP2_SUPER_MAGIC && fs.f_type != CGROUP_SUPER_MAGIC) ||
+	    !S_ISDIR(st.st_mode))
+		return deny(why, -EBADF, "the descriptor that came along is not that of a cgroup's "
+			    "folder");
+	return 0;
+}
+
 static int fd_check(uint16_t op, int fd, struct logdest *dest, struct reason *why)
 {
 	switch (op) {
@@ -105,6 +123,8 @@ static int fd_check(uint16_t op, int fd, struct logdest *dest, struct reason *wh
 		if (file_is_pidfd(fd) || fd_is_process_file(fd))
 			return 0;
 		return deny(why, -EFAULT, "the descriptor that came along is no pidfd");
+	case WIRE_OP_ATTACHCGROUP:
+		return fd_check_cgroup(fd, why);
 	case WIRE_OP_PMCALLOCATE:
 		return fd_check_probe(fd, why);
 	case WIRE_OP_CONFIGURELOG:

@@ -61,7 +61,8 @@ in_kernel() {
 	"$@" pmcstat -q -n 1 -P CONTEXT_SWITCHES -O open/log load switches=300
 	mv open/log log
 	pmcstat -q -R log >text
-	[ "$(grep -c '^callchain .* s$' text)" -ge 300 ]
+	# Less the switches that this kernel hides from perf.
+	[ "$(grep -c '^callchain .* s$' text)" -ge 200 ]
 }
 
 # ./log has nothing of the kernel but the placeholder address.

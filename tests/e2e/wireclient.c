@@ -312,6 +312,19 @@ static void do_attachthread(char **arg)
 		close(fd);
 }
 
+/* The path of any file or folder, or none. */
+static void do_attachcgroup(char **arg)
+{
+	struct wire_id_req r = { .pmcid = c.pmcid };
+	int fd = strcmp(arg[0], "none") ? open(arg[0], O_RDONLY | O_CLOEXEC) : -1;
+
+	if (fd >= 0)
+		c.send_fds[c.nsend++] = fd;
+	finish(say("attachcgroup", call(WIRE_OP_ATTACHCGROUP, &r, sizeof(r))));
+	if (fd >= 0)
+		close(fd);
+}
+
 static void do_attachexec(char **arg)
 {
 	target("attachexec", WIRE_OP_ATTACHEXEC, arg[0]);
@@ -463,6 +476,7 @@ static const struct {
 	{ "attach", 1, do_attach },
 	{ "attachexec", 1, do_attachexec },
 	{ "attachthread", 2, do_attachthread },
+	{ "attachcgroup", 1, do_attachcgroup },
 	{ "detach", 1, do_detach },
 	{ "proof", 2, do_proof },
 	{ "read", 0, do_read }, { "group", 2, do_group }, { "readgroup", 1, do_readgroup },

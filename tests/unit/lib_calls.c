@@ -43,6 +43,7 @@ static int call_stop(void) { return pmc_stop(FAKE_ID); }
 static int call_attach(void) { return pmc_attach(FAKE_ID, getpid()); }
 static int call_attach_exec(void) { return pmc_attach_exec(FAKE_ID, getpid()); }
 static int call_attach_thread(void) { return pmc_attach_thread(FAKE_ID, 0); }
+static int call_attach_cgroup(void) { return pmc_attach_cgroup(FAKE_ID, 0); }
 static int call_detach(void) { return pmc_detach(FAKE_ID, getpid()); }
 static int call_write(void) { return pmc_write(FAKE_ID, 1); }
 static int call_set(void) { return pmc_set(FAKE_ID, 1); }
@@ -140,6 +141,7 @@ static const struct {
 	{ WIRE_OP_GETLOSSES, call_cut_chains },	{ WIRE_OP_ATTACHEXEC, call_attach_exec },
 	{ WIRE_OP_ATTACHTHREAD, call_attach_thread },
 	{ WIRE_OP_PMCALLOCATE, call_allocate_group }, { WIRE_OP_READGROUP, call_read_group },
+	{ WIRE_OP_ATTACHCGROUP, call_attach_cgroup },
 	{ WIRE_OP_PMCATTACH, call_attach },	{ WIRE_OP_PMCDETACH, call_detach },
 	{ WIRE_OP_PMCALLOCATE, call_allocate },	{ WIRE_OP_PMCADMIN, call_disable },
 	{ WIRE_OP_CONFIGURELOG, call_configure }, { WIRE_OP_WRITELOG, call_writelog },

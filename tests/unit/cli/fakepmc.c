@@ -127,6 +127,13 @@ CALL_OF_PROCESS(attach, "attach")
 CALL_OF_PROCESS(attach_exec, "attach-exec")
 CALL_OF_PROCESS(attach_thread, "attach-thread")
 
+API int pmc_attach_cgroup(pmc_id_t pmcid, int folder)
+{
+	(void)folder;
+	record("attach-cgroup %u\n", PMC_ID_TO_ROWINDEX(pmcid));
+	return enter(ATTACH);
+}
+
 #define CALL_OF_PMC(name, function) \
 	API int pmc_##name(pmc_id_t pmcid) \
 	{ \

@@ -27,7 +27,7 @@ struct count {
 	struct count_spec spec;
 	pid_t targets[MAX_TARGETS];
 	unsigned int ntargets;
-	bool running;
+	bool running, cgroup;
 	uint64_t value;
 };
 
@@ -335,6 +335,17 @@ int count_choose_thread(struct count *c, pid_t tid, struct reason *why)
 {
 	return c->ntargets ? deny(why, -EBUSY, "fake: a thread is attached") : 0;
 }
+
+int count_attach_cgroup(struct count *c, int folder, struct reason *why)
+{
+	(void)folder;
+	if (c->cgroup)
+		return deny(why, -EBUSY, "fake: a cgroup is attached");
+	c->cgroup = true;
+	return 0;
+}
+
+bool count_has_cgroup(const struct count *c) { return c->cgroup; }
 
 int count_attach(struct count *c, int pidfd, pid_t tgid, bool waits,
 		 const struct count_guard *guard, struct reason *why)

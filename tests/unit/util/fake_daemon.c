@@ -278,6 +278,7 @@ static const struct {
 	{ WIRE_OP_PMCATTACH, sizeof(struct wire_attach_req), on_attach },
 	{ WIRE_OP_ATTACHEXEC, sizeof(struct wire_attach_req), on_attach },
 	{ WIRE_OP_ATTACHTHREAD, sizeof(struct wire_thread_req), on_attach },
+	{ WIRE_OP_ATTACHCGROUP, sizeof(struct wire_id_req), on_other },
 	{ WIRE_OP_PMCDETACH, sizeof(struct wire_attach_req), on_attach },
 	{ WIRE_OP_PMCRW, sizeof(struct wire_rw_req), on_rw },
 	{ WIRE_OP_READGROUP, sizeof(struct wire_readgroup_req), on_readgroup },

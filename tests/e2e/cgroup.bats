@@ -1,0 +1,198 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# PMCs of cgroups (PMC_F_CGROUP): counts equal what the processes in the cgroup and below did while they were in it, and
+# what is refused.
+
+load helpers
+
+CLASS=65 READ=0x20 CGROUP=0x4000
+ENTER=syscalls:sys_enter_sched_get_priority_max
+
+setup() {
+	need_root
+	[ -r /sys/kernel/tracing/events/syscalls/sys_enter_getpid/id ] ||
+		mount -t tracefs tracefs /sys/kernel/tracing || skip "this kernel has no tracefs"
+	TOP=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
+	[ -n "$TOP" ] || skip "no hierarchy of cgroups, version 2, is mounted"
+	cd "$BATS_TEST_TMPDIR" || return
+	GROUP=$TOP/pmcbpf-test.$$
+	mkdir "$GROUP" "$GROUP/a" "$GROUP/a/below" "$GROUP/b" || skip "no cgroup can be made in $TOP"
+	start_daemon
+}
+
+teardown() {
+	local name folder
+
+	for name in "${!WORKLOAD[@]}"; do rest "$name"; done
+	stop_daemon || true
+	is_empty() { ! [ -d "$1" ] || grep -q '^populated 0' "$1/cgroup.events"; }
+	for folder in "$GROUP"/a/below "$GROUP"/a "$GROUP"/b "$GROUP"; do
+		wait_for is_empty "$folder"
+		[ ! -d "$folder" ] || rmdir "$folder"
+	done
+}
+
+# moves NAME FOLDER: a workload goes into this cgroup
+moves() { echo "${WORKLOAD[$1]}" >"$GROUP/$2/cgroup.procs"; }
+
+# counts_calls NAME FOLDER: the client counts $ENTER in a cgroup
+counts_calls() {
+	client "$1"
+	expect "$1" 'alloc 0 *' caps $READ tracepoint $ENTER alloc 3 $CLASS 0 any $CGROUP
+	expect "$1" 'attachcgroup 0' attachcgroup "$GROUP/$2"
+}
+
+# works FOLDER CALLS: a new process there makes so many calls
+works() {
+	workload "w$2" calls="$2"
+	moves "w$2" "$1"
+	work "w$2"
+}
+
+@test "PERF-031: every process in the cgroup and below, and no other; two owners" {
+	counts_calls first a
+	counts_calls second a
+	counts_calls inner a/below
+	works a 1
+	for name in first second inner; do expect $name 'start 0' start; done
+	works a 10
+	works a/below 100
+	works b 1000
+	expect first 'read 0 110' read
+	expect second 'read 0 110' read
+	expect inner 'read 0 100' read
+	expect second 'stop 0' stop
+	works a 20
+	expect first 'read 0 130' read
+	expect second 'read 0 110' read
+	expect second 'start 0' start
+	works a/below 200
+	expect second 'read 0 310' read
+	expect inner 'read 0 300' read
+}
+
+@test "children and threads that begin in the cgroup count; all CPUs" {
+	counts_calls own a
+	workload w threads=2 forks=2 below=1 calls=10 moves=3
+	moves w a
+	expect own 'start 0' start
+	work w
+	# Three threads, of the four others one each; each of the moves makes one call more.
+	processes=7
+	expect own "read 0 $((processes * (10 + 3)))" read
+}
+
+@test "a process that has left the cgroup counts no more" {
+	counts_calls own a
+	expect own 'start 0' start
+	workload left calls=10
+	workload entered calls=20
+	moves left a
+	moves entered b
+	moves left b
+	moves entered a/below
+	work left
+	expect own 'read 0 0' read
+	work entered
+	expect own 'read 0 20' read
+}
+
+@test "CPU time: a process that is moved while it runs all the time" {
+	taskset -c 0 sh -c 'while :; do :; done' 3>&- &
+	WORKLOAD[spinner]=$!
+	clocks=(0x20009 0x2000a)
+	for i in 0 1; do
+		client clock$i
+		expect clock$i 'alloc 0 *' caps $READ alloc 3 15 ${clocks[i]} any $CGROUP
+		expect clock$i 'attachcgroup 0' attachcgroup "$GROUP/a"
+		expect clock$i 'start 0' start
+	done
+	ticks() { cut -d' ' -f14 "/proc/${WORKLOAD[spinner]}/stat"; }
+	ran() { [ "$(ticks)" -ge $((begin + 20)) ]; }
+	spins() { begin=$(ticks); wait_for ran; }
+	spins
+	for i in 0 1; do expect clock$i 'read 0 0' read; done
+	moves spinner a
+	spins
+	moves spinner b
+	# Of 20 ticks of 10 ms, the first may have begun before the move.
+	for i in 0 1; do
+		count_of clock$i
+		[ "$count" -ge 180000000 ]
+		inside[i]=$count
+	done
+	spins
+	for i in 0 1; do expect clock$i "read 0 ${inside[i]}" read; done
+}
+
+@test "pmcstat counts a cgroup: calls and page faults; a command ends it" {
+	workload w calls=10 pages=100
+	moves w a
+	pmcstat -q --csv -C -w 0.1 -o rows -t "cgroup:$GROUP/a" -p $ENTER -p PAGE_FAULT.ALL -p CONTEXT_SWITCHES 3>&- &
+	pid=$!
+	has_rows() { [ "$(wc -l <rows)" -ge 2 ]; }
+	wait_for has_rows
+	work w
+	kill -INT $pid
+	wait $pid
+	IFS=, read -r _ calls faults switches < <(tail -n 1 rows)
+	[ "$calls" -eq 10 ]
+	[ "$faults" -ge 100 ]
+	[ "$switches" -ge 1 ]
+	run pmcstat -q --csv -C -o again -t "cgroup:$GROUP/a" -p $ENTER "$BUILD/tests/load" calls=7
+	status_is 0
+	tail -n 1 again | grep -q ',0$'
+}
+
+@test "a cgroup that is removed keeps its counts, and cannot be started again" {
+	counts_calls own b
+	workload w calls=10
+	moves w b
+	expect own 'start 0' start
+	work w
+	rest w
+	wait_for grep -q '^populated 0' "$GROUP/b/cgroup.events"
+	rmdir "$GROUP/b"
+	expect own 'read 0 10' read
+	expect own 'stop 0' stop
+	expect own 'read 0 10' read
+	expect own 'start ENOENT *the cgroup has been removed*' start
+	expect own 'release 0' release
+}
+
+# PERF-339
+@test "what is no cgroup, and what cgroups do not count, is refused" {
+	client own
+	expect own 'alloc 0 *' caps $READ tracepoint $ENTER alloc 3 $CLASS 0 any $CGROUP
+	expect own 'start ESRCH *name it by pmc_attach_cgroup()*' start
+	expect own 'attachcgroup EBADF *no descriptor*' attachcgroup none
+	expect own "attachcgroup EBADF *not that of a cgroup's folder*" attachcgroup /tmp
+	expect own "attachcgroup EBADF *not that of a cgroup's folder*" attachcgroup "$GROUP/a/cgroup.procs"
+	expect own 'attach EINVAL *counts a cgroup*' attach 0
+	expect own 'attachcgroup 0' attachcgroup "$GROUP/a"
+	expect own 'attachcgroup EBUSY *a cgroup already*' attachcgroup "$GROUP/b"
+	expect own 'release 0' release
+	expect own 'alloc 0 *' caps $READ tracepoint $ENTER alloc 3 $CLASS 0 any 0
+	expect own 'attachcgroup EINVAL *PMC_F_CGROUP*' attachcgroup "$GROUP/a"
+	expect own 'alloc EINVAL *PMC_F_CGROUP: *' caps $READ tracepoint $ENTER alloc 3 $CLASS 0 any 0xc000
+	expect own 'alloc EINVAL *process-scope PMCs only*' caps $READ tracepoint $ENTER alloc 1 $CLASS 0 0 $CGROUP
+	expect own 'alloc EOPNOTSUPP *nanoseconds*' caps $READ tracepoint sched:sched_stat_runtime alloc 3 $CLASS 0 any $CGROUP
+	run pmcstat -t "cgroup:$GROUP/none" -p $ENTER
+	status_is 65
+	[[ $output == *"Cannot open the cgroup \"$GROUP/none\""* ]]
+	run pmcstat -d -t "cgroup:$GROUP/a" -p $ENTER
+	status_is 64
+	[[ $output == *"are for processes, not for -t cgroup:"* ]]
+	run pmcstat -t "cgroup:$GROUP/a" -P CPU_CLOCK -O log
+	[ "$status" -ne 0 ]
+	[[ $output == *"counted, not sampled"* ]]
+	run pmcstat -t "cgroup:$GROUP/a" -p CPU_MIGRATIONS
+	[ "$status" -ne 0 ]
+	[[ $output == *"cannot be counted for a cgroup"* ]]
+}
+
+@test "a user who may not count CPUs may not count cgroups" {
+	run run_as_nobody wireclient hello caps $READ tracepoint $ENTER alloc 3 $CLASS 0 any $CGROUP
+	[[ $output == *"alloc EPERM"* ]]
+}
