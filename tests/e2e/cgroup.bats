@@ -10,9 +10,7 @@ CLASS=65 READ=0x20 CGROUP=0x4000
 ENTER=syscalls:sys_enter_sched_get_priority_max
 
 setup() {
-	need_root
-	[ -r /sys/kernel/tracing/events/syscalls/sys_enter_getpid/id ] ||
-		mount -t tracefs tracefs /sys/kernel/tracing || skip "this kernel has no tracefs"
+	need_calls
 	TOP=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
 	[ -n "$TOP" ] || skip "no hierarchy of cgroups, version 2, is mounted"
 	cd "$BATS_TEST_TMPDIR" || return

@@ -10,20 +10,23 @@ READ=0x20 CLASS=65 DESCENDANTS=0x2
 CLOCK=CPU_CLOCK FAULTS=PAGE_FAULT.ALL ENTER=syscalls:sys_enter_sched_get_priority_max
 
 setup() {
-	need_root
-	[ -r /sys/kernel/tracing/events/syscalls/sys_enter_getpid/id ] ||
-		mount -t tracefs tracefs /sys/kernel/tracing || skip "this kernel has no tracefs"
+	need_calls
 	cd "$BATS_TEST_TMPDIR" || return
 	start_daemon
 }
 
-grouped() { timeout $PATIENCE "$BUILD/tests/grouped" "$@"; }
+# grouped MEMBER... -- COMMAND...: the counts at the end, in $counts, after many equal readings
+grouped() {
+	run timeout $PATIENCE "$BUILD/tests/grouped" "$@"
+	[ "$status" -eq 0 ] || unless_hidden "$output"
+	status_is 0
+	read -ra counts <<<"$output"
+}
 
 @test "PERF-024: seven members of one event have one count in each reading, of threads and children, too" {
 	for event in $CLOCK $ENTER $FAULTS; do
-		run -0 grouped $event $event $event $event $event $event $event -- \
+		grouped $event $event $event $event $event $event $event -- \
 			"$BUILD/tests/load" threads=2 forks=3 calls=20 pages=500 spins=2000000
-		read -ra counts <<<"$output"
 		[ ${#counts[@]} -eq 7 ]
 		[ "${counts[0]}" -gt 0 ]
 		for count in "${counts[@]}"; do [ "$count" = "${counts[0]}" ]; done
@@ -31,9 +34,8 @@ grouped() { timeout $PATIENCE "$BUILD/tests/grouped" "$@"; }
 }
 
 @test "PERF-025: members of different kinds; the calls are those that the program made" {
-	run -0 grouped $ENTER $CLOCK $FAULTS $ENTER CONTEXT_SWITCHES $FAULTS $CLOCK -- \
+	grouped $ENTER $CLOCK $FAULTS $ENTER CONTEXT_SWITCHES $FAULTS $CLOCK -- \
 		"$BUILD/tests/load" threads=2 forks=3 calls=20
-	read -ra counts <<<"$output"
 	# Six threads.
 	[ "${counts[0]}" -eq 120 ]
 	[ "${counts[3]}" -eq 120 ]
