@@ -12,7 +12,9 @@
 #include "slices.h"
 
 #define READ_TRIES   64	/* disturbed reads before the last result is returned */
-#define SETTLE_TRIES 10000	/* polls for running programs: each takes microseconds */
+#define SETTLE_TRIES 2000	/* looks at running programs: each takes microseconds … */
+#define SETTLE_FAST  100	/* … the first of them … */
+#define SETTLE_NS    20000	/* … or a nap: a hypervisor may have stopped their CPU */
 
 static void figures_args(const struct count *c, struct abi_visit_args *args, enum abi_visit op,
 			 pid_t tgid)
@@ -95,8 +97,14 @@ static int figures_start(struct count *c, struct reason *why)
 /* After this, programs that found the PMC running at a process's exit have added its figures. */
 static void figures_settle(const struct count *c)
 {
-	for (unsigned int i = 0; i < SETTLE_TRIES && visit_exits(c->e) & 1; i++)
-		sched_yield();
+	const struct timespec nap = { .tv_nsec = SETTLE_NS };
+
+	for (unsigned int i = 0; i < SETTLE_TRIES && visit_exits(c->e) & 1; i++) {
+		if (i < SETTLE_FAST)
+			sched_yield();
+		else
+			nanosleep(&nap, NULL);
+	}
 }
 
 static int figures_stop(struct count *c, struct reason *why)
@@ -147,6 +155,7 @@ static int figures_read(struct count *c, uint64_t *raw, struct reason *why)
 		*raw = c->raw + args.sum + slices_sum(c);
 		if (!(exits & 1) && exits == visit_exits(c->e))
 			return 0;
+		figures_settle(c);
 	}
 	if (err)
 		return deny(why, err, "cannot read the targets' figures: %s", strerror(-err));

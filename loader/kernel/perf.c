@@ -226,19 +226,17 @@ int perf_open_task(const struct perf_event_spec *spec, int tid, int cpu)
 
 int perf_open_cgroup(const struct perf_event_spec *spec, int folder, unsigned int cpu)
 {
+	const unsigned long flags = PERF_FLAG_PID_CGROUP | PERF_FLAG_FD_CLOEXEC;
 	struct perf_event_attr attr;
 	int fd, err;
 
 	attr_fill(&attr, spec);
 	attr.disabled = 1;
-	fd = (int)syscall(SYS_perf_event_open, &attr, folder, (int)cpu, -1,
-			  PERF_FLAG_PID_CGROUP | PERF_FLAG_FD_CLOEXEC);
+	fd = (int)syscall(SYS_perf_event_open, &attr, folder, (int)cpu, -1, flags);
 	if (fd < 0)
 		return errno == ENODEV ? -ENXIO : -errno;
 	err = spec->filter ? perf_set_filter(fd, spec->filter) : 0;
-	if (err)
-		close(fd);
-	return err ?: fd;
+	return err ? close(fd), err : fd;
 }
 
 int perf_open_idle(const struct perf_event_spec *spec)
