@@ -39,20 +39,22 @@ static void cgroup_events_close(struct count *c)
 int cgroup_events_new(struct count *c, struct reason *why)
 {
 	int err = count_pay(c, c->e->ncpu + 1, 0, why);
+	struct cgroup_events *g;
 
 	if (err)
 		return err;
 	c->backend = &backend_cgroup_events;
-	c->cgroup = calloc(1, sizeof(*c->cgroup));
-	if (!c->cgroup)
+	g = calloc(1, sizeof(*g));
+	if (!g)
 		return -ENOMEM;
-	c->cgroup->folder = -1;
-	c->cgroup->fds = malloc(c->e->ncpu * sizeof(*c->cgroup->fds));
-	if (!c->cgroup->fds) {
-		free(c->cgroup);
+	g->folder = -1;
+	g->fds = malloc(c->e->ncpu * sizeof(*g->fds));
+	if (!g->fds) {
+		free(g);
 		return -ENOMEM;
 	}
-	memset(c->cgroup->fds, 0xff, c->e->ncpu * sizeof(*c->cgroup->fds));
+	memset(g->fds, 0xff, c->e->ncpu * sizeof(*g->fds));
+	c->cgroup = g;
 	return 0;
 }
 
