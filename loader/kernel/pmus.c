@@ -169,14 +169,16 @@ static void pmus_share(struct pmus *p, unsigned int rows)
 	p->rows = 0;
 	for (unsigned int i = 0; i < p->n; i++) {
 		struct pmus_one *pmu = &p->one[i];
+		char name[sizeof(pmu->name)];
 
 		pmu->first = p->rows;
 		if (pmu->rows > share)
 			pmu->rows = share;
+		memcpy(name, pmu->name, sizeof(name));
 		for (unsigned int j = 0; j < pmu->rows; j++) {
 			char *text = p->text[p->rows];
 
-			snprintf(text, sizeof(p->text[0]), "%s-%u", pmu->name, j);
+			snprintf(text, sizeof(p->text[0]), "%s-%u", name, j);
 			p->row[p->rows++] = text;
 		}
 	}

@@ -23,6 +23,12 @@
 #define ARCH AUDIT_ARCH_X86_64
 #endif
 
+#ifdef __SANITIZE_ADDRESS__
+#define SANITIZED true
+#else
+#define SANITIZED false
+#endif
+
 #define LOAD(field)	 BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
 #define SKIP_UNLESS(k, n) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, k, 0, n)
 #define RETURN(action)	 BPF_STMT(BPF_RET | BPF_K, action)
@@ -75,11 +81,10 @@ int unwind_worker_confine(const struct unwind_limits *limits)
 	err = err ?: worker_limit(RLIMIT_FSIZE, FILE_MAX);
 	err = err ?: worker_limit(RLIMIT_CORE, 0);
 	err = err ?: confine_capabilities(0, 0);
-#ifndef __SANITIZE_ADDRESS__
-	err = err ?: worker_limit(RLIMIT_AS, (uint64_t)limits->memory_mb << 20);
-	err = err ?: worker_filter();
-#endif
-	return err;
+	if (err || SANITIZED)
+		return err;
+	err = worker_limit(RLIMIT_AS, (uint64_t)limits->memory_mb << 20);
+	return err ?: worker_filter();
 }
 
 int unwind_worker_job(struct helper_call *call)
