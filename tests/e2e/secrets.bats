@@ -448,18 +448,22 @@ have_run() { [ -e open/runs ] && [ "$(wc -l <open/runs)" -gt "$1" ]; }
 @test "kernel addresses: callers in user space stay, and so does the number of samples" {
 	set_to kernel/perf_event_paranoid 2
 	as_user pmcstat -q -E -n 1 -U -P CONTEXT_SWITCHES -p CONTEXT_SWITCHES -O open/log \
-		deep 3 1 1 200
+		deep 3 1 1 220
 	mv open/log log
 	pmcstat -q -R log >text
 	refute python3 "$BATS_TEST_DIRNAME/leaks.py" log
-	# Each nap is one switch; switches of the process's end are in neither or both.
-	local count samples
+	# Each nap is one switch, unless its timer is over first; switches of the process's end are in neither or both.
+	# A slice that the log lacks, because this kernel hid a switch, takes its switches out of the count, but not out
+	# of the samples.
+	local count samples lost
 	count=$(awk '$1 == "exitval" { print $4 }' text)
 	samples=$(grep -c "^\.\.\. *$HIDDEN\$" text)
 	echo "$count switches, $samples samples"
-	[ "$count" -ge 200 ]
+	lost_slices text
+	[ "$lost" -gt 0 ] || [ "$count" -ge 200 ]
+	[ "$lost" -gt 0 ] || [ "$samples" -le $((count + 5)) ]
 	[ "$samples" -ge $((count - 5)) ]
-	[ "$samples" -le $((count + 5)) ]
+	[ "$samples" -ge 200 ]
 	# leaf and outer, which follows the kernel's placeholder address.
 	[ "$(grep -A 3 "^\.\.\. *$HIDDEN\$" text | grep -c '^\.\.\. *0x40[0-9a-f]\{4\}$')" -ge 200 ]
 }
