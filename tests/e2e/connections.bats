@@ -100,6 +100,8 @@ with_full_share() {
 	# The target's mappings are read for the log; the daemon serves others meanwhile.
 	expect owner 'hello 0*' setcount 1 log "$BATS_TEST_TMPDIR/log" other
 	for ((i = 0; i < 20; i++)); do
+		# Until the daemon sleeps, the connection it has just served may come before the one that asks first.
+		wait_for daemon_rests
 		kill -STOP "$DAEMON_PID"
 		wait_for is_stopped "$DAEMON_PID"
 		ask owner other unheard attach 0 other unheard release

@@ -175,11 +175,11 @@ refute() {
 	fi
 }
 
-# The daemon has no connection: all of its descriptors are its own.
+# The daemon has so many connections, usually none: then all of its descriptors are its own.
 daemon_idle() {
 	# The listening socket, in the daemon's network, and its end of each connection, in the client's.
 	[ "$(awk -v path="$PMCBPF_SOCKET" '$8 == path && !seen[$7]++ { n++ } END { print n + 0 }' /proc/net/unix \
-		"/proc/$DAEMON_PID/net/unix")" -eq 1 ] && daemon_rests
+		"/proc/$DAEMON_PID/net/unix")" -eq $((1 + ${1:-0})) ] && daemon_rests
 }
 
 # All its threads wait for something to do, and for no time to pass: the one that makes spare maps is done, not in

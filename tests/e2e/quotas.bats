@@ -222,7 +222,8 @@ fds_but_maps() { find "/proc/$DAEMON_PID/fd" -type l ! -lname 'anon_inode:bpf-ma
 	run as_second wireclient hello counters
 	[[ ${lines[-1]} =~ ^counters\ 0\ 0\ 0\ 0\  ]]
 	let_go_of_hoard
-	# The resources it had are free again.
+	# Its children have ended, its log is complete: the resources it had are free again.
+	wait_for daemon_idle 1
 	hoard shares 100
 	# The kernel may run out of memory at some point; without giving back the earlier ones all 600 would be
 	# missing.
