@@ -44,7 +44,10 @@ struct abi_rec {
 	__u32 pmc;			/* the daemon's number of the PMC; 0 for UNMAP */
 	__u32 pid;
 	__u32 tid;
-	__u32 reserved;
+	__u8 end;			/* SAMPLE: enum unwind_cut of the user's side; 0: by the
+					   kernel's own walk */
+	__u8 pointers;			/* … frame pointers led to some callers */
+	__u16 reserved;
 };	/* n words follow; SAMPLE: addresses, the sampled one first */
 
 /* The sampling program's counts of a PMC. */

@@ -140,6 +140,7 @@ int on_overflow(struct bpf_perf_event_data *ctx)
 	s->rec.flags = user ? ABI_REC_USER : 0;
 	s->rec.pmc = pmc & ~ABI_SAMPLER_ON;
 	put_numbers(&s->rec);
+	s->rec.end = s->rec.pointers = 0;
 	s->rec.reserved = 0;
 	n = fill(ctx, s, of, user);
 	s->rec.n = n;

@@ -58,10 +58,11 @@ struct unwind_page {
 	__u32 first, rows;		/* of the table's rows */
 };
 
-/* How a chain of callers ended. */
+/* How a chain of callers ended: the numbers of enum pmc_chain_end in logs. */
 enum unwind_cut {
-	UNWIND_WHOLE,			/* at the outermost frame */
+	UNWIND_WHOLE = 1,		/* at the outermost frame */
 	UNWIND_CUT_DEPTH,		/* at the limit of frames */
+	UNWIND_CUT_PROCESS,		/* the process's mappings are not known */
 	UNWIND_CUT_UNMAPPED,		/* at an address outside of executable mappings */
 	UNWIND_CUT_TABLE,		/* in a file whose table is not there (yet) */
 	UNWIND_CUT_RULE,		/* in code without call frame information */
@@ -69,6 +70,9 @@ enum unwind_cut {
 	UNWIND_CUT_STACK,		/* the stack could not be read */
 	UNWIND_CUT_STUCK,		/* the caller's frame is not above its callee's */
 	UNWIND_CUT_REGISTER,		/* at a rule that uses a register that is not known */
+	UNWIND_CUT_CHANGING,		/* mappings or tables were changing */
+	UNWIND_CUT_BITS32,		/* a 32-bit program */
+	UNWIND_CUT_KERNEL,		/* at an address of the kernel's half */
 	UNWIND_CUTS
 };
 

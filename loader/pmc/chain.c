@@ -2,7 +2,11 @@
 /* Ends call chains, and detects missing callers. */
 #include <sys/pmc.h>
 
+#include "bpf/unwind/unwind_abi.h"
 #include "chain.h"
+
+_Static_assert((int)UNWIND_WHOLE == (int)PMC_CHAIN_WHOLE &&
+	       (int)UNWIND_CUTS == (int)PMC_CHAIN_ENDS, "the log's numbers and the programs'");
 
 /*
  * A frame pointer of user code may point anywhere in the program's memory.  So a value with the
@@ -19,12 +23,32 @@ static unsigned int chain_frames(const struct abi_rec *rec, const uint64_t *data
 	return n;
 }
 
+/* How the program's part ended, if the record says so; callers that were dropped here count. */
+static enum pmc_chain_end chain_end(const struct abi_rec *rec, unsigned int n, unsigned int room)
+{
+	if (!rec->end || rec->end >= PMC_CHAIN_ENDS)
+		return PMC_CHAIN_NOT_RECORDED;
+	if (n > room)
+		return PMC_CHAIN_DEPTH;
+	return n < rec->n ? PMC_CHAIN_KERNEL : rec->end;
+}
+
+static bool chain_is_cut(const struct abi_rec *rec, unsigned int n, enum pmc_chain_end end)
+{
+	if (rec->flags & ABI_REC_CUT_INSIDE)
+		return true;
+	if (end != PMC_CHAIN_NOT_RECORDED)
+		return end != PMC_CHAIN_WHOLE;
+	/* A chain that ends before its last address has reached the outermost frame. */
+	return rec->flags & ABI_REC_CUT && n == rec->n;
+}
+
 bool chain_take(struct pmclog_ev_callchain *c, const struct abi_rec *rec, const uint64_t *data,
 		unsigned int room, bool hides_kernel)
 {
 	unsigned int n = chain_frames(rec, data, hides_kernel);
-	/* A chain that ends before its last address has reached the outermost frame. */
-	bool cut = rec->flags & ABI_REC_CUT_INSIDE || (rec->flags & ABI_REC_CUT && n == rec->n);
+	const enum pmc_chain_end end = chain_end(rec, n, room);
+	bool cut = chain_is_cut(rec, n, end);
 
 	if (n > room) {
 		n = room;
@@ -32,6 +56,7 @@ bool chain_take(struct pmclog_ev_callchain *c, const struct abi_rec *rec, const 
 	}
 	c->pl_npc = (int)n;
 	c->pl_cpuflags = PMC_CALLCHAIN_TO_CPUFLAGS(rec->cpu,
-		(rec->flags & ABI_REC_USER ? PMC_CC_F_USERSPACE : 0) | (cut ? PMC_CC_F_CUT : 0));
+		(rec->flags & ABI_REC_USER ? PMC_CC_F_USERSPACE : 0) | (cut ? PMC_CC_F_CUT : 0) |
+		(rec->pointers ? PMC_CC_F_POINTERS : 0) | PMC_CC_F_END(end));
 	return cut;
 }

@@ -115,7 +115,9 @@ const char *ours_end(int end)
 		[UNWIND_CUT_UNMAPPED] = "unmapped", [UNWIND_CUT_TABLE] = "table",
 		[UNWIND_CUT_RULE] = "rule", [UNWIND_CUT_FORM] = "form",
 		[UNWIND_CUT_STACK] = "stack", [UNWIND_CUT_STUCK] = "stuck",
-		[UNWIND_CUT_REGISTER] = "register",
+		[UNWIND_CUT_REGISTER] = "register", [UNWIND_CUT_PROCESS] = "process",
+		[UNWIND_CUT_CHANGING] = "changing", [UNWIND_CUT_BITS32] = "bits32",
+		[UNWIND_CUT_KERNEL] = "kernel",
 	};
 
 	return names[end];

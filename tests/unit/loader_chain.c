@@ -51,11 +51,36 @@ static void test_room(void **state)
 	expect(ABI_REC_USER, code, 4, 3, false, 3, true);
 }
 
+/* A chain that was unwound says itself how it ended. */
+static void test_end(void **state)
+{
+	static const uint64_t kernel[] = { 0x1000, KERNEL };
+	struct abi_rec rec = { .n = 4, .flags = ABI_REC_USER, .end = PMC_CHAIN_WHOLE };
+	struct pmclog_ev_callchain c;
+
+	assert_false(chain_take(&c, &rec, code, 512, false));
+	assert_int_equal(c.pl_cpuflags, PMC_CC_F_USERSPACE | PMC_CC_F_END(PMC_CHAIN_WHOLE));
+	assert_true(chain_take(&c, &rec, code, 3, false));
+	assert_int_equal(PMC_CC_F_TO_END(c.pl_cpuflags), PMC_CHAIN_DEPTH);
+	rec.end = PMC_CHAIN_STACK;
+	rec.pointers = 1;
+	assert_true(chain_take(&c, &rec, code, 512, false));
+	assert_int_equal(c.pl_cpuflags, PMC_CC_F_USERSPACE | PMC_CC_F_CUT | PMC_CC_F_POINTERS |
+					PMC_CC_F_END(PMC_CHAIN_STACK));
+	rec.n = 2;
+	assert_true(chain_take(&c, &rec, kernel, 512, false));
+	assert_int_equal(PMC_CC_F_TO_END(c.pl_cpuflags), PMC_CHAIN_KERNEL);
+	rec.end = PMC_CHAIN_ENDS;
+	assert_false(chain_take(&c, &rec, code, 512, false));
+	assert_int_equal(PMC_CC_F_TO_END(c.pl_cpuflags), PMC_CHAIN_NOT_RECORDED);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_whole), cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_ended_before), cmocka_unit_test(test_room),
+		cmocka_unit_test(test_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

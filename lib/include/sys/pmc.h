@@ -253,6 +253,28 @@ enum pmc_event {
 #define PMC_CC_F_USERSPACE	0x01
 #define PMC_CC_F_MULTIPART	0x02
 #define PMC_CC_F_CUT		0x04	/* callers are missing: pmclog(5) */
+#define PMC_CC_F_POINTERS	0x08	/* frame pointers led to some callers, without proof */
+/* How the program's part of a chain ended: bits 8 to 11 of the flags. */
+#define PMC_CC_F_END(end)	(((uint32_t)(end) & 0xf) << 8)
+#define PMC_CC_F_TO_END(flags)	((enum pmc_chain_end)((flags) >> 8 & 0xf))
+
+enum pmc_chain_end {
+	PMC_CHAIN_NOT_RECORDED,		/* by frame pointers only, or of an older log */
+	PMC_CHAIN_WHOLE,		/* at the outermost frame */
+	PMC_CHAIN_DEPTH,		/* at the limit of frames */
+	PMC_CHAIN_PROCESS,		/* the process's mappings are not known */
+	PMC_CHAIN_UNMAPPED,		/* at an address outside of executable mappings */
+	PMC_CHAIN_TABLE,		/* in a file whose call frame information is not read (yet) */
+	PMC_CHAIN_RULE,			/* in code without call frame information */
+	PMC_CHAIN_FORM,			/* in code with information of an unsupported form */
+	PMC_CHAIN_STACK,		/* the stack could not be read */
+	PMC_CHAIN_STUCK,		/* the caller's frame is not above its callee's */
+	PMC_CHAIN_REGISTER,		/* at a register that is not known */
+	PMC_CHAIN_CHANGING,		/* mappings or tables were changing */
+	PMC_CHAIN_BITS32,		/* in a 32-bit program */
+	PMC_CHAIN_KERNEL,		/* at an address of the kernel's half */
+	PMC_CHAIN_ENDS
+};
 
 /* --- handles: 12 bits CPU, 4 mode, 8 class, 8 row ------------------------------------------- */
 
