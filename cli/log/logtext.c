@@ -8,6 +8,7 @@
 
 #include <pmc.h>
 
+#include "lib/base/chain_end.h"
 #include "lib/base/logfmt.h"
 #include "logtext.h"
 
@@ -90,8 +91,23 @@ static void line_add_quoted(struct buf *out, struct logtext_line *l, const char 
 	line_add_char(l, '"');
 }
 
+static void line_mark(struct logtext_line *l, const char *text)
+{
+	size_t len = strlen(text);
+
+	line_add_tag(l, "...");
+	memcpy(l->text + l->len, text, len);
+	l->len += len;
+	line_add_char(l, '\n');
+}
+
+/* Lines that FreeBSD does not have: where callers are missing, and if some are guesses. */
 static void line_chain(struct buf *out, struct logtext_line *l, const struct pmclog_ev_callchain *c)
 {
+	const int cut = (int)chain_end_cut_at(c->pl_cpuflags, c->pl_pc,
+					  c->pl_npc > 0 ? (unsigned int)c->pl_npc : 0);
+	char room[CHAIN_FRAME_MAX];
+
 	line_add_tag(l, "callchain");
 	line_add_number(l, (int32_t)c->pl_pid);
 	line_add_char(l, ' ');
@@ -104,14 +120,18 @@ static void line_chain(struct buf *out, struct logtext_line *l, const struct pmc
 	line_add_char(l, PMC_CALLCHAIN_CPUFLAGS_TO_USERMODE(c->pl_cpuflags) ? 'u' : 's');
 	line_add_char(l, '\n');
 	for (int i = 0; i < c->pl_npc; i++) {
-		if (l->len >= sizeof(l->text) - 32) {
+		if (l->len >= sizeof(l->text) - 2 * CHAIN_FRAME_MAX) {
 			buf_add(out, l->text, l->len);
 			l->len = 0;
 		}
 		line_add_tag(l, "...");
 		line_add_hex(l, c->pl_pc[i]);
 		line_add_char(l, '\n');
+		if (i + 1 == cut)
+			line_mark(l, chain_end_frame(PMC_CC_F_TO_END(c->pl_cpuflags), room));
 	}
+	if (c->pl_cpuflags & PMC_CC_F_POINTERS)
+		line_mark(l, "[some callers by frame pointers]");
 	buf_add(out, l->text, l->len);
 	l->len = 0;
 }

@@ -9,6 +9,7 @@
 
 #include <pmcformat.h>
 
+#include "lib/base/chain_end.h"
 #include "lib/base/json.h"
 #include "lib/base/logfmt.h"
 #include "lib/pmc/pmc.h"
@@ -40,6 +41,12 @@ static void json_chain(struct json *j, const char *key, const struct pmclog_ev_c
 	for (int i = 0; i < c->pl_npc; i++)
 		json_value(j, NULL, "0x%016" PRIx64, c->pl_pc[i]);
 	json_close(j, ']');
+	if (PMC_CC_F_TO_END(c->pl_cpuflags) != PMC_CHAIN_NOT_RECORDED)
+		json_string(j, "end", chain_end_key(PMC_CC_F_TO_END(c->pl_cpuflags)));
+	if (c->pl_cpuflags & PMC_CC_F_CUT)
+		json_bool(j, "cut", true);
+	if (c->pl_cpuflags & PMC_CC_F_POINTERS)
+		json_bool(j, "pointers", true);
 }
 
 static void json_field(struct json *j, const struct pmclog_ev *ev, const struct logfmt_field *f)
