@@ -61,6 +61,7 @@ enum wire_op {
 	WIRE_OP_ATTACHTHREAD = 76,
 	WIRE_OP_ATTACHCGROUP = 78,
 	WIRE_OP_READGROUP = 80,
+	WIRE_OP_COMMITGROUP = 82,
 };
 
 struct wire_hdr {
@@ -213,12 +214,7 @@ enum wire_probe {
 };
 #define WIRE_PROBE_SITES 24u
 
-/* A group is allocated member by member; operations on the first concern all of them. */
-enum wire_group {
-	WIRE_GROUP_NONE = 0,
-	WIRE_GROUP_FIRST = 1,
-	WIRE_GROUP_NEXT = 2,
-};
+/* Members of a group; operations on the first of them concern all. */
 #define WIRE_GROUP_MAX 16u
 
 #define WIRE_MSR_SELECT (1ull << 32)
@@ -242,9 +238,7 @@ struct wire_allocate_req {
 	uint64_t probe_semaphore;	/* USDT: of the count of its users; 0: none */
 	uint64_t probe_site[WIRE_PROBE_SITES];
 	uint32_t pmu;		/* hardware, PERF: attr.type of the PMU; 0: the class's first */
-	uint32_t pmu_reserved;	/* 0 */
-	uint32_t group;		/* enum wire_group */
-	uint32_t group_first;	/* NEXT: the handle of its group's first PMC */
+	uint32_t group;		/* 1: it is for a group, and waits for COMMITGROUP; else 0 */
 };
 /*
  * The first allocation of an owner that a page can serve carries two descriptors: the owner's
@@ -311,12 +305,23 @@ struct wire_rw_rep {
 	uint64_t value;		/* the old value when asked for, else 0 */
 };
 
-/* READGROUP: the counts of all members at one instant, in the order of their allocation. */
+/* COMMITGROUP: these PMCs, which wait for it, are a group from now on; the first stands for it. */
+struct wire_commitgroup_req {
+	uint32_t n;
+	uint32_t reserved;	/* 0 */
+	uint32_t pmcid[WIRE_GROUP_MAX];
+};
+
+/* READGROUP: all members at one instant, in COMMITGROUP's order. */
 struct wire_readgroup_req {
 	uint32_t pmcid;		/* of the first */
-	uint32_t n;		/* all of them */
+	uint32_t reserved;	/* 0 */
 };
 struct wire_readgroup_rep {
+	uint32_t n;
+	uint32_t reserved;
+	uint64_t running;	/* ns that it has run, of all its starts */
+	uint32_t pmcid[WIRE_GROUP_MAX];
 	uint64_t value[WIRE_GROUP_MAX];
 };
 
@@ -527,7 +532,7 @@ _Static_assert(sizeof(struct wire_hdr) == 24, "wire");
 _Static_assert(sizeof(struct wire_classinfo) == 56, "wire");
 _Static_assert(sizeof(struct wire_cpuinfo) == 80 + 16 * 56, "wire");
 _Static_assert(sizeof(struct wire_pmcinfo) == 168, "wire");
-_Static_assert(sizeof(struct wire_allocate_req) == 856, "wire");
+_Static_assert(sizeof(struct wire_allocate_req) == 848, "wire");
 _Static_assert(sizeof(struct wire_gate) == 568, "wire");
 _Static_assert(sizeof(struct wire_tunable_req) == 328, "wire");
 _Static_assert(sizeof(struct wire_tunable) == 328, "wire");

@@ -203,14 +203,35 @@ int pmc_rw(pmc_id_t pmcid, pmc_value_t newvalue, pmc_value_t *oldvalue);
 int pmc_set(pmc_id_t pmcid, pmc_value_t value);
 
 /*
- * Groups: n PMCs, at most PMC_GROUP_MAX, are allocated together or not at all, with their handles
- * in ids[].  pmc_attach(), pmc_detach(), pmc_start(), pmc_stop() and pmc_release() of the first
- * concern all; pmc_group_read() of the first stores all counts of one instant: pmc_group(3).
+ * Groups, with the functions of AMD's FreeBSD: PMCs that are allocated for a group, added to one
+ * and committed are started, stopped, attached and released by its leader, and read at one instant.
+ * EOPNOTSUPP, ENOTTY, EDOOFUS, E2BIG: pmc_group(3).
  */
-#define PMC_GROUP_MAX 16
-int pmc_group_allocate(const char *const *ctrspecs, unsigned int n, enum pmc_mode mode,
-		       uint32_t flags, int cpu, pmc_id_t *ids);
-int pmc_group_read(pmc_id_t first, pmc_value_t *values, unsigned int n);
+#define PMC_GROUP_MAX_MEMBERS 16
+struct pmc_group_member {
+	pmc_id_t pm_pmcid;
+	uint32_t pm_mflags;		/* PMC_GROUP_MEMBER_F_… */
+	pmc_value_t pm_value;
+};
+#define PMC_GROUP_MEMBER_F_SAMPLES 0x1	/* pm_value counts samples; never set here */
+struct pmc_group_times {		/* all equal here: a group counts all the time */
+	uint64_t pgt_enabled;
+	uint64_t pgt_running;
+	uint64_t pgt_enabled_wall;
+	uint64_t pgt_wall;
+	uint32_t pgt_flags;		/* the unit */
+};
+#define PMC_GROUP_F_TIME_THREAD_NS 0x1	/* CPU time; never set here */
+#define PMC_GROUP_F_TIME_WALL_NS 0x2
+int pmc_allocate_group(const char *spec, enum pmc_mode mode, uint32_t flags, int cpu,
+		       pmc_id_t *pmcid, uint64_t count);
+int pmc_group_create(uint32_t *groupid);
+int pmc_group_add(uint32_t groupid, pmc_id_t pmcid, int leader);
+int pmc_group_commit(uint32_t groupid);
+int pmc_group_read(pmc_id_t leader, uint32_t *nmembers, struct pmc_group_member *members,
+		   struct pmc_group_times *times);
+int pmc_group_release(pmc_id_t *pmcids, size_t n);
+int pmc_read_pair(pmc_id_t leader, pmc_value_t *value, uint64_t *enabled, uint64_t *running);
 
 /*
  * Stores the number of the hardware counter of a running PMC that measures only its owner, as rdpmc

@@ -5,6 +5,7 @@
 
 #include "allocate.h"
 #include "client.h"
+#include "group.h"
 
 /* Maps the pages that the reply may carry. */
 static void pages_take(const struct wire_allocate_rep *rep, struct exchange *x)
@@ -76,5 +77,6 @@ int allocate_undo(pmc_id_t pmcid, struct reason *why)
 	if (err)
 		return err;
 	table_remove(pmcid);
+	group_forget(pmcid);
 	return 0;
 }

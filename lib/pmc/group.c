@@ -1,82 +1,312 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* pmc_group(3): PMCs that are allocated, started and read as one. */
+/*
+ * pmc_group(3).  A group is a list of handles here until it is committed: only then the daemon
+ * knows that these PMCs are one.
+ */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "allocate.h"
 #include "client.h"
+#include "group.h"
 
-_Static_assert(PMC_GROUP_MAX == WIRE_GROUP_MAX, "one size of groups");
+_Static_assert(PMC_GROUP_MAX_MEMBERS == WIRE_GROUP_MAX, "one size of groups");
 
-static int group_check(const char *const *specs, unsigned int n, const pmc_id_t *ids,
-		       struct reason *why)
+/* Once the leader is released it is free for another group: a handler may release PMCs. */
+struct group {
+	struct group *next;
+	uint32_t id;			/* 0: free */
+	uint32_t n;
+	pmc_id_t member[WIRE_GROUP_MAX];	/* the leader first, once there is one */
+	bool led, committed;
+};
+
+/* --- the list, under its lock ----------------------------------------------------------------- */
+
+static struct group *group_find(uint32_t id)
 {
-	if (!specs || !ids)
-		return call_missing(why, specs ? "ids" : "the event specifiers");
-	if (!n || n > PMC_GROUP_MAX)
-		return deny(why, -EINVAL, "a group has 1 to %u members, not %u", PMC_GROUP_MAX, n);
+	struct group *g = pmc_lib.group;
+
+	while (g && g->id != id)
+		g = g->next;
+	return g;
+}
+
+static struct group *group_new(void)
+{
+	struct group *g = group_find(0);
+
+	if (g)
+		return g;
+	g = calloc(1, sizeof(*g));
+	if (!g)
+		return NULL;
+	g->next = pmc_lib.group;
+	pmc_lib.group = g;
+	return g;
+}
+
+static void group_remove(struct group *g, uint32_t at)
+{
+	g->led &= at != 0;
+	g->n--;
+	memmove(&g->member[at], &g->member[at + 1], (g->n - at) * sizeof(g->member[0]));
+}
+
+static uint32_t group_place(const struct group *g, pmc_id_t pmcid)
+{
+	uint32_t at = 0;
+
+	while (at < g->n && g->member[at] != pmcid)
+		at++;
+	return at;
+}
+
+void group_forget(pmc_id_t pmcid)
+{
+	pthread_mutex_lock(&pmc_lib.groups);
+	for (struct group *g = pmc_lib.group; g; g = g->next) {
+		uint32_t place = group_place(g, pmcid);
+
+		if (place < g->n && g->committed)
+			*g = (struct group){ .next = g->next };
+		else if (place < g->n)
+			group_remove(g, place);
+	}
+	pthread_mutex_unlock(&pmc_lib.groups);
+}
+
+static int group_deny_id(uint32_t id, struct reason *why)
+{
+	return deny(why, -EINVAL, "%u is no group: pmc_group_create() makes one, and releasing its "
+		    "leader ends it", id);
+}
+
+static int group_insert(uint32_t id, pmc_id_t pmcid, bool leader, struct reason *why)
+{
+	struct group *g = id ? group_find(id) : NULL;
+
+	if (!g)
+		return group_deny_id(id, why);
+	if (g->committed)
+		return deny(why, -EBUSY, "group %u is committed: it takes no more members", id);
+	for (const struct group *other = pmc_lib.group; other; other = other->next)
+		if (group_place(other, pmcid) < other->n)
+			return deny(why, -EINVAL, "the PMC 0x%08x is in group %u already", pmcid,
+				    other->id);
+	if (leader && g->led)
+		return deny(why, -EINVAL, "group %u has a leader already: 0x%08x", id,
+			    g->member[0]);
+	if (g->n == WIRE_GROUP_MAX)
+		return deny(why, -EINVAL, "a group has at most %u members", WIRE_GROUP_MAX);
+	g->member[g->n++] = pmcid;
+	if (leader) {
+		memmove(&g->member[1], &g->member[0], (g->n - 1) * sizeof(g->member[0]));
+		g->member[0] = pmcid;
+		g->led = true;
+	}
 	return 0;
 }
 
-static int group_request(const char *const *specs, unsigned int n, enum pmc_mode mode,
-			 uint32_t flags, int cpu, pmc_id_t *ids, struct reason *why)
-{
-	struct wire_allocate_req how = {
-		.cpu = (uint32_t)cpu, .flags = flags, .mode = (uint32_t)mode,
-		.group = WIRE_GROUP_FIRST,
-	};
-	pmc_id_t made[PMC_GROUP_MAX];
-	struct reason member, unused;
-	unsigned int i = 0;
-	int err = group_check(specs, n, ids, why);
+/* --- making a group --------------------------------------------------------------------------- */
 
-	if (err)
-		return err;
-	for (; i < n && !err; i += !err) {
-		err = allocate_member(specs[i], &how, &made[i], why);
-		how.group = WIRE_GROUP_NEXT;
-		how.group_first = made[0];
-	}
-	if (!err) {
-		memcpy(ids, made, n * sizeof(*ids));
-		return 0;
-	}
-	member = *why;
-	if (i)
-		(void)allocate_undo(made[0], &unused);
-	return deny(why, err, "member %u (%.80s): %.300s", i + 1, specs[i] ? specs[i] : "",
-		    member.text);
+/* Multiplexing is permitted by a flag, and never happens: what does not fit is refused. */
+static int group_allocate_request(const char *spec, enum pmc_mode mode, uint32_t flags, int cpu,
+				  pmc_id_t *pmcid, uint64_t count, struct reason *why)
+{
+	const struct wire_allocate_req how = {
+		.cpu = (uint32_t)cpu, .flags = flags & ~(uint32_t)PMC_F_GROUP_MUX,
+		.mode = (uint32_t)mode, .count = count == UINT64_MAX ? 0 : count, .group = 1,
+	};
+
+	return allocate_member(spec, &how, pmcid, why);
 }
 
-PMC_API_PUBLIC int pmc_group_allocate(const char *const *specs, unsigned int n, enum pmc_mode mode,
-				      uint32_t flags, int cpu, pmc_id_t *ids)
+PMC_API_PUBLIC int pmc_allocate_group(const char *spec, enum pmc_mode mode, uint32_t flags,
+				      int cpu, pmc_id_t *pmcid, uint64_t count)
 {
-	return call_leave(group_request(specs, n, mode, flags, cpu, ids, call_enter()));
+	return call_leave(group_allocate_request(spec, mode, flags, cpu, pmcid, count,
+						 call_enter()));
 }
 
-static int read_request(pmc_id_t first, pmc_value_t *values, unsigned int n, struct reason *why)
+static int create_request(uint32_t *id, struct reason *why)
 {
-	struct wire_readgroup_req req = { .pmcid = first, .n = n };
-	struct wire_readgroup_rep rep = { .value = { 0 } };
-	struct exchange x = {
-		.op = WIRE_OP_READGROUP, .request = &req, .request_len = sizeof(req),
-		.send_fd = -1, .payload = &rep, .payload_min = sizeof(rep),
-		.payload_max = sizeof(rep),
-	};
+	struct group *g;
+
+	if (!id)
+		return call_missing(why, "groupid");
+	pthread_mutex_lock(&pmc_lib.groups);
+	g = group_new();
+	if (g)
+		g->id = *id = ++pmc_lib.group_ids;
+	pthread_mutex_unlock(&pmc_lib.groups);
+	return g ? 0 : -ENOMEM;
+}
+
+PMC_API_PUBLIC int pmc_group_create(uint32_t *groupid)
+{
+	return call_leave(create_request(groupid, call_enter()));
+}
+
+static int add_request(uint32_t id, pmc_id_t pmcid, bool leader, struct reason *why)
+{
 	int err;
 
-	if (!values)
-		return call_missing(why, "values");
-	err = client_exchange(&pmc_lib, &x, why);
+	pthread_mutex_lock(&pmc_lib.groups);
+	err = group_insert(id, pmcid, leader, why);
+	pthread_mutex_unlock(&pmc_lib.groups);
+	return err;
+}
+
+PMC_API_PUBLIC int pmc_group_add(uint32_t groupid, pmc_id_t pmcid, int leader)
+{
+	return call_leave(add_request(groupid, pmcid, leader, call_enter()));
+}
+
+/* 1: it is committed already. */
+static int commit_prepare(uint32_t id, struct wire_commitgroup_req *req, struct reason *why)
+{
+	const struct group *g = id ? group_find(id) : NULL;
+
+	if (!g)
+		return group_deny_id(id, why);
+	if (g->committed)
+		return 1;
+	if (!g->led)
+		return deny(why, -EINVAL, "group %u has no leader: pmc_group_add() one", id);
+	req->n = g->n;
+	memcpy(req->pmcid, g->member, g->n * sizeof(g->member[0]));
+	return 0;
+}
+
+static int commit_request(uint32_t id, struct reason *why)
+{
+	struct wire_commitgroup_req req = { .n = 0 };
+	struct group *g;
+	int err;
+
+	pthread_mutex_lock(&pmc_lib.groups);
+	err = commit_prepare(id, &req, why);
+	pthread_mutex_unlock(&pmc_lib.groups);
+	if (err)
+		return err < 0 ? err : 0;
+	err = client_request(&pmc_lib, WIRE_OP_COMMITGROUP, &req, sizeof(req), -1, why);
+	if (err)
+		return err;
+	pthread_mutex_lock(&pmc_lib.groups);
+	g = group_find(id);
+	if (g)
+		g->committed = true;
+	pthread_mutex_unlock(&pmc_lib.groups);
+	return 0;
+}
+
+PMC_API_PUBLIC int pmc_group_commit(uint32_t groupid)
+{
+	return call_leave(commit_request(groupid, call_enter()));
+}
+
+/* Members refuse to be released before their leader is, and are unknown afterwards. */
+static int release_request(const pmc_id_t *ids, size_t n, struct reason *why)
+{
+	int err = n && !ids ? call_missing(why, "pmcids") : 0;
+	bool released = false;
+
+	for (size_t i = 0; i < n && ids; i++) {
+		int one = allocate_undo(ids[i], why);
+
+		released |= !one;
+		err = one ?: err;
+	}
+	return released ? 0 : err;
+}
+
+PMC_API_PUBLIC int pmc_group_release(pmc_id_t *pmcids, size_t n)
+{
+	return call_leave(release_request(pmcids, n, call_enter()));
+}
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+static int readgroup(pmc_id_t leader, struct wire_readgroup_rep *rep, struct reason *why)
+{
+	struct wire_readgroup_req req = { .pmcid = leader };
+	struct exchange x = {
+		.op = WIRE_OP_READGROUP, .request = &req, .request_len = sizeof(req),
+		.send_fd = -1, .payload = rep, .payload_min = sizeof(*rep),
+		.payload_max = sizeof(*rep),
+	};
+	int err = client_exchange(&pmc_lib, &x, why);
+
 	if (err)
 		return err;
 	client_exchange_close(&x);
-	for (unsigned int i = 0; i < n && i < WIRE_GROUP_MAX; i++)
-		values[i] = rep.value[i];
+	return rep->n && rep->n <= WIRE_GROUP_MAX ? 0 :
+	       deny(why, -EPROTO, "pmcbpfd answers with %u members of a group", rep->n);
+}
+
+static int read_request(pmc_id_t leader, uint32_t *n, struct pmc_group_member *members,
+			struct pmc_group_times *times, struct reason *why)
+{
+	struct wire_readgroup_rep rep;
+	uint32_t room = n ? *n : 0;
+	int err;
+
+	if (!n || (room && !members))
+		return call_missing(why, n ? "members" : "nmembers");
+	if (room > PMC_GROUP_MAX_MEMBERS)
+		return deny(why, -EINVAL, "a group has at most %u members, not %u",
+			    PMC_GROUP_MAX_MEMBERS, room);
+	err = readgroup(leader, &rep, why);
+	if (err)
+		return err;
+	*n = rep.n;
+	if (!room)
+		return 0;
+	if (room < rep.n)
+		return deny(why, -E2BIG, "the group has %u members; there is room for %u", rep.n,
+			    room);
+	for (uint32_t i = 0; i < rep.n; i++)
+		members[i] = (struct pmc_group_member){
+			.pm_pmcid = rep.pmcid[i], .pm_value = rep.value[i],
+		};
+	if (times)
+		*times = (struct pmc_group_times){
+			.pgt_enabled = rep.running, .pgt_running = rep.running,
+			.pgt_enabled_wall = rep.running, .pgt_wall = rep.running,
+			.pgt_flags = PMC_GROUP_F_TIME_WALL_NS,
+		};
 	return 0;
 }
 
-PMC_API_PUBLIC int pmc_group_read(pmc_id_t first, pmc_value_t *values, unsigned int n)
+PMC_API_PUBLIC int pmc_group_read(pmc_id_t leader, uint32_t *nmembers,
+				  struct pmc_group_member *members, struct pmc_group_times *times)
 {
-	return call_leave(read_request(first, values, n, call_enter()));
+	return call_leave(read_request(leader, nmembers, members, times, call_enter()));
+}
+
+static int pair_request(pmc_id_t pmcid, pmc_value_t *value, uint64_t *enabled, uint64_t *running,
+			struct reason *why)
+{
+	struct wire_readgroup_rep rep;
+	int err;
+
+	if (!value)
+		return call_missing(why, "value");
+	err = readgroup(pmcid, &rep, why);
+	if (err)
+		return err == -ENOTTY ? -EOPNOTSUPP : err;
+	*value = rep.value[0];
+	if (enabled)
+		*enabled = rep.running;
+	if (running)
+		*running = rep.running;
+	return 0;
+}
+
+PMC_API_PUBLIC int pmc_read_pair(pmc_id_t pmcid, pmc_value_t *value, uint64_t *enabled,
+				 uint64_t *running)
+{
+	return call_leave(pair_request(pmcid, value, enabled, running, call_enter()));
 }

@@ -50,6 +50,10 @@ struct lib {
 	pthread_mutex_t table;
 	struct read_shared reads;
 
+	pthread_mutex_t groups;
+	struct group *group;		/* a list; group.c */
+	uint32_t group_ids;		/* given out so far */
+
 	pthread_mutex_t init;
 	bool known;			/* the members below are valid … */
 	unsigned int described;		/* … and describe the daemon of this connection */

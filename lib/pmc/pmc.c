@@ -23,6 +23,7 @@ struct lib pmc_lib = {
 	.io = PTHREAD_MUTEX_INITIALIZER,
 	.table = PTHREAD_MUTEX_INITIALIZER,
 	.init = PTHREAD_MUTEX_INITIALIZER,
+	.groups = PTHREAD_MUTEX_INITIALIZER,
 	.reads = READ_SHARED_INITIALIZER(pmc_lib.reads),
 	.socket = OWNFD_INITIALIZER,
 	.spare = OWNFD_INITIALIZER,

@@ -114,7 +114,7 @@ int count_new(struct engine *e, struct count_owner *o, const struct count_spec *
 		c->pos = ~0u;
 	c->away = spec->system && !cpu_bell_cpu(e->cpu_bell, spec->cpu).here;
 	err = spec->system ? spec->holder->begin_system(c, why) : count_begin_process(c, why);
-	err = err || !spec->group ? err : count_group_join(c, why);
+	err = err || !spec->grouped ? err : count_group_admit(c, why);
 	if (err) {
 		count_pay_back(c);
 		count_state_unhold(c);

@@ -56,7 +56,7 @@ struct count_spec {
 	bool system;			/* system scope, on `cpu` */
 	bool descendants;
 	bool thread;			/* one thread, see count_choose_thread() */
-	uint32_t group;			/* the handle of its group's first PMC; 0: in no group */
+	bool grouped;			/* it is for a group, see count_form_group() */
 	bool cgroup;			/* a cgroup, see count_attach_cgroup() */
 	bool follows_setid;		/* stays on a target that executes a set-id program */
 	bool passes_fd;			/* system scope: the owner gets the descriptor */
@@ -169,10 +169,12 @@ row_mask count_target_rows(const struct engine *e, pid_t tgid);
 bool count_holds(const struct engine *e, unsigned int row, unsigned int cpu);
 
 /*
- * Groups: PMCs of one owner with the same spec.group, listed from the first on.  All are counted in
- * slices, and members that count the same read one source.  Start, stop and read concern all at one
- * instant; `failed` is the index of the one that an error concerns.  The first is freed last.
+ * Groups: PMCs of one owner with spec.grouped, always listed in the order in which they were made a
+ * group, before any has a target.  All are counted in slices, and members that count the same read
+ * one source.  Start, stop and read concern all at one instant; `failed` is the index of the one
+ * that an error concerns.  They are freed in reverse order.
  */
+void count_form_group(struct count *const *list, unsigned int n, bool descendants);
 int count_start_all(struct count *const *list, unsigned int n, unsigned int *failed,
 		    struct reason *why);
 void count_stop_all(struct count *const *list, unsigned int n);

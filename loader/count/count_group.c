@@ -10,31 +10,34 @@
 #include "page.h"
 #include "slices.h"
 
-/* The earliest member that counts the same, which is freed after this one. */
-static bool group_lends(struct count *other, void *arg)
+int count_group_admit(struct count *c, struct reason *why)
 {
-	struct count *c = arg;
-
-	if (other->owner != c->owner || other->spec.group != c->spec.group ||
-	    other->spec.from != c->spec.from || other->spec.holder != c->spec.holder ||
-	    other->lender || other->source < 0 || other->source >= ABI_SOURCE_MSR ||
-	    c->source >= ABI_SOURCE_MSR || !perf_spec_same(&other->spec.event, &c->spec.event))
-		return false;
-	c->lender = other;
-	return true;
-}
-
-int count_group_join(struct count *c, struct reason *why)
-{
-	if (c->backend->sliced) {
-		(void)hotplug_any(c->e->hotplug, group_lends, c);
+	if (c->backend->sliced)
 		return 0;
-	}
 	if (c->spec.holder->end)
 		c->spec.holder->end(c);
 	return deny(why, -EOPNOTSUPP, "the event is counted task by task on row %u (%s), and a "
 		    "group is counted in time slices: count it outside of the group",
 		    c->spec.row, c->spec.row_name);
+}
+
+/* True if `c` can read the source of an earlier member, which is freed after it. */
+static bool group_lends(const struct count *earlier, const struct count *c)
+{
+	return !earlier->lender && earlier->spec.from == c->spec.from &&
+	       earlier->spec.holder == c->spec.holder && earlier->source >= 0 &&
+	       earlier->source < ABI_SOURCE_MSR && c->source < ABI_SOURCE_MSR &&
+	       perf_spec_same(&earlier->spec.event, &c->spec.event);
+}
+
+void count_form_group(struct count *const *list, unsigned int n, bool descendants)
+{
+	for (unsigned int i = 0; i < n; i++) {
+		list[i]->spec.descendants = descendants;
+		for (unsigned int j = 0; j < i && !list[i]->lender; j++)
+			if (group_lends(list[j], list[i]))
+				list[i]->lender = list[j];
+	}
 }
 
 bool count_shares_targets(struct count *const *list, unsigned int n)

@@ -5,7 +5,7 @@
 
 #include "count_state.h"
 
-/* A new PMC becomes a member.  -EOPNOTSUPP: it is not counted in slices, and holds nothing now. */
-int count_group_join(struct count *c, struct reason *why);
+/* Before a new PMC may be in a group.  -EOPNOTSUPP: it cannot be, and holds nothing any more. */
+int count_group_admit(struct count *c, struct reason *why);
 
 #endif

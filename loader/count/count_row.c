@@ -174,7 +174,7 @@ static int count_row_convert(struct engine *e, struct count_row *row, struct rea
 
 	LIST_FOREACH(c, &row->users, on_row) {
 		running |= c->running;
-		if (c->spec.group)
+		if (c->spec.grouped)
 			return deny(why, -EINVAL, "row %u (%s) counts for a group, so that it "
 				    "cannot count several events", c->spec.row,
 				    c->spec.row_name);

@@ -102,7 +102,7 @@ static int hold_counter_process(struct count *c, struct reason *why)
 		if (err)
 			return err;
 	} else if (row->per_task || !perf_spec_same(&row->spec, &spec)) {
-		if (c->spec.group)
+		if (c->spec.grouped)
 			return deny(why, -EINVAL, "row %u (%s) counts several events, so that it "
 				    "cannot count for a group", c->spec.row,
 				    c->spec.row_name);
@@ -128,7 +128,7 @@ static int hold_counter_prepare(struct count *c, struct reason *why)
 {
 	struct count_row *row;
 
-	if (!c->backend->sliced || c->spec.log || c->spec.group)
+	if (!c->backend->sliced || c->spec.log || c->spec.grouped)
 		return 0;
 	row = target_count_row(c->e->targets, c->spec.row);
 	if (LIST_FIRST(&row->users) != c || LIST_NEXT(c, on_row) || !count_state_self_only(c))

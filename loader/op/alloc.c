@@ -194,6 +194,7 @@ static int make_plan(struct request *rq, struct allocation *p, struct cred *cred
 	p->spec.descendants = p->a->flags & PMC_F_DESCENDANTS;
 	p->spec.thread = p->a->flags & PMC_F_THREAD;
 	p->spec.cgroup = p->a->flags & PMC_F_CGROUP;
+	p->spec.grouped = p->a->group;
 	p->spec.sampling = PMC_IS_SAMPLING_MODE(p->a->mode);
 	p->spec.period = p->a->count;
 	p->spec.cpu = p->cpu;
@@ -304,9 +305,6 @@ static int take_row(struct request *rq, struct allocation *p, struct pmc *pmc)
 	for (unsigned int i = 0; i < n; i++) {
 		p->spec.row = choices[i].row;
 		p->spec.pmcid = make_id(p, choices[i].row);
-		if (p->a->group)
-			p->spec.group = p->a->group == WIRE_GROUP_NEXT ? p->a->group_first :
-				p->spec.pmcid;
 		row_name(&rq->d->rows, choices[i].row, p->spec.row_name, sizeof(p->spec.row_name));
 		err = count_new(rq->d->engine, o->counts, &p->spec, &pmc->count, why);
 		DEBUG(&rq->d->debug, PMC, ALLOCATEROW, "pid %d row %u rank %d: %s", o->cred.pid,
@@ -395,14 +393,14 @@ int op_pmcallocate(struct request *rq)
 		.machine = &machine, .a = rq->arg, .cred = &cred, .by = &by,
 		.selects = select_holder, .arg = rq, .file = rq->fd,
 	};
-	struct pmc *pmc = NULL, *first = NULL;
+	struct pmc *pmc = NULL;
 	int err;
 
 	p.system = PMC_IS_SYSTEM_MODE(p.a->mode);
 	err = make_plan(rq, &p, &cred);
 	if (err && p.filter_refused)
 		explain_filter(rq, &p, err);
-	err = err ?: group_admit(rq, &p, &first);
+	err = err ?: group_admit(p.a, &rq->r->why);
 	if (err)
 		return err;
 	pmc = calloc(1, sizeof(*pmc));
@@ -431,8 +429,8 @@ int op_pmcallocate(struct request *rq)
 	pmc->event = p.a->event;
 	pmc->select = p.spec.select ? p.a->config1 : 0;
 	pmc->reload = p.a->count;
-	if (p.a->group)
-		pmc->first = first ?: pmc;
+	pmc->first = p.a->group ? pmc : NULL;
+	pmc->uncommitted = p.a->group;
 	pmc->ticks = p.ticks;
 	if (pmc->flags & FLAGS_LOG ||
 	    (pmc->mode == PMC_MODE_SS && !(pmc->flags & PMC_F_KGMON)))

@@ -58,7 +58,7 @@ static int attach_find_pmc(struct request *rq, struct pmc **p)
 
 	if (a->pid < 0)
 		return deny(&rq->r->why, -EINVAL, "%d is no process id", a->pid);
-	err = group_first_of(rq, a->pmcid, p);
+	err = group_complete_of(rq, a->pmcid, p);
 	if (err)
 		return err;
 	if (pmc_is_system(*p))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Groups: what may join one, and READGROUP. */
+/* Groups: what may be in one, COMMITGROUP and READGROUP. */
 #include <errno.h>
 
 #include <sys/pmc.h>
@@ -27,40 +27,14 @@ static unsigned int group_counts(struct pmc *const *list, unsigned int n,
 	return n;
 }
 
-/* --- allocation ------------------------------------------------------------------------------ */
+/* --- making ---------------------------------------------------------------------------------- */
 
-/* All members count the same processes, so they differ in their events only. */
-static int group_check_next(struct request *rq, const struct allocation *p, struct pmc *first)
+int group_admit(const struct wire_allocate_req *a, struct reason *why)
 {
-	struct reason *why = &rq->r->why;
-	struct pmc *list[WIRE_GROUP_MAX];
-
-	if (first->first != first)
-		return deny(why, -EINVAL, "the PMC 0x%08x is not the first of a group", first->id);
-	if (first->state != PMC_STATE_ALLOCATED || count_ntargets(first->count) ||
-	    first->flags & PMC_F_ATTACH_DONE)
-		return deny(why, -EBUSY, "the group is complete: it has been attached or started");
-	if (pmc_members(first, list) == WIRE_GROUP_MAX)
-		return deny(why, -EINVAL, "a group has at most %u members", WIRE_GROUP_MAX);
-	if (p->a->mode != first->mode || (p->a->flags ^ first->flags) & FLAGS_GROUP ||
-	    p->spec.follows_setid != count_follows_setid(first->count))
-		return deny(why, -EINVAL, "all members of a group have one mode, the same flags "
-			    "and an owner with the same rights");
-	return 0;
-}
-
-int group_admit(struct request *rq, const struct allocation *p, struct pmc **first)
-{
-	const struct wire_allocate_req *a = p->a;
-	struct reason *why = &rq->r->why;
-	int err;
-
-	*first = NULL;
-	if (a->group == WIRE_GROUP_NONE)
-		return a->group_first ? deny(why, -EINVAL, "a PMC in no group names 0x%08x as its "
-					     "group's first", a->group_first) : 0;
-	if (a->group > WIRE_GROUP_NEXT)
-		return deny(why, -EINVAL, "%u is no place in a group", a->group);
+	if (!a->group)
+		return 0;
+	if (a->group > 1)
+		return deny(why, -EINVAL, "a PMC is for a group or not: 1 or 0, not %u", a->group);
 	if (PMC_IS_SAMPLING_MODE(a->mode))
 		return deny(why, -EOPNOTSUPP, "a group counts: each sampling PMC has a period of "
 			    "its own, so that members would not be read at one instant");
@@ -70,22 +44,81 @@ int group_admit(struct request *rq, const struct allocation *p, struct pmc **fir
 	if (a->flags & ~(uint32_t)FLAGS_GROUP)
 		return deny(why, -EOPNOTSUPP, "members of a group take no flag but "
 			    "PMC_F_DESCENDANTS: 0x%x", a->flags & ~(uint32_t)FLAGS_GROUP);
-	if (a->group == WIRE_GROUP_FIRST)
-		return 0;
-	err = pmc_find(rq->s->owner, a->group_first, first, why);
-	return err ?: group_check_next(rq, p, *first);
+	return 0;
+}
+
+/* All members count the same processes, so they differ in their events only. */
+static int group_check_member(struct pmc *const *list, unsigned int i, struct reason *why)
+{
+	const struct pmc *p = list[i], *first = list[0];
+
+	if (!p->first)
+		return deny(why, -EINVAL, "the PMC 0x%08x was not allocated for a group "
+			    "(pmc_allocate_group())", p->id);
+	if (!p->uncommitted)
+		return deny(why, -EBUSY, "the PMC 0x%08x is in a group that is complete", p->id);
+	for (unsigned int j = 0; j < i; j++)
+		if (list[j] == p)
+			return deny(why, -EINVAL, "the PMC 0x%08x is in the group twice", p->id);
+	if (p->mode != first->mode ||
+	    count_follows_setid(p->count) != count_follows_setid(first->count))
+		return deny(why, -EINVAL, "all members of a group have one mode, and an owner with "
+			    "the same rights");
+	if (p->flags & ~first->flags & PMC_F_DESCENDANTS)
+		return deny(why, -EINVAL, "PMC_F_DESCENDANTS of a group is a flag of its first "
+			    "PMC, which does not have it");
+	return 0;
+}
+
+int op_commitgroup(struct request *rq)
+{
+	const struct wire_commitgroup_req *a = rq->arg;
+	struct pmc *list[WIRE_GROUP_MAX];
+	struct count *counts[WIRE_GROUP_MAX];
+	struct reason *why = &rq->r->why;
+	int err = 0;
+
+	if (!a->n || a->n > WIRE_GROUP_MAX)
+		return deny(why, -EINVAL, "a group has 1 to %u members, not %u", WIRE_GROUP_MAX,
+			    a->n);
+	for (unsigned int i = 0; i < a->n && !err; i++) {
+		err = pmc_find(rq->s->owner, a->pmcid[i], &list[i], why);
+		err = err ?: group_check_member(list, i, why);
+	}
+	if (err)
+		return err;
+	for (unsigned int i = 0; i < a->n; i++) {
+		list[i]->first = list[0];
+		list[i]->place = i;
+		list[i]->uncommitted = false;
+		list[i]->flags |= list[0]->flags & PMC_F_DESCENDANTS;
+	}
+	count_form_group(counts, group_counts(list, a->n, counts),
+			 list[0]->flags & PMC_F_DESCENDANTS);
+	return 0;
 }
 
 /* --- the whole group ------------------------------------------------------------------------- */
 
 int group_first_of(struct request *rq, uint32_t id, struct pmc **p)
 {
-	int err = pmc_find(rq->s->owner, id, p, &rq->r->why);
+	struct reason *why = &rq->r->why;
+	int err = pmc_find(rq->s->owner, id, p, why);
 
 	if (err || !(*p)->first || (*p)->first == *p)
 		return err;
-	return deny(&rq->r->why, -EINVAL, "this PMC is a member of the group of 0x%08x: name the "
-		    "first, and the call concerns all members", (*p)->first->id);
+	return deny(why, -ENOTTY, "this PMC is a member of the group of 0x%08x: name the first, "
+		    "and the call concerns all members", (*p)->first->id);
+}
+
+int group_complete_of(struct request *rq, uint32_t id, struct pmc **p)
+{
+	int err = group_first_of(rq, id, p);
+
+	if (err || !(*p)->uncommitted)
+		return err;
+	return deny(&rq->r->why, -EDOOFUS, "this PMC is for a group, which is not complete: add it "
+		    "to one, and pmc_group_commit() that");
 }
 
 int group_start(struct pmc *const *list, unsigned int n, struct reason *why)
@@ -100,7 +133,10 @@ int group_start(struct pmc *const *list, unsigned int n, struct reason *why)
 			    "began, or changed their user, during the attachment; detach the group "
 			    "and attach it again");
 	err = count_start_all(counts, n, &failed, why);
-	return err ? group_deny(why, list, n, failed, err) : 0;
+	if (err)
+		return group_deny(why, list, n, failed, err);
+	list[0]->since = clock_ns();
+	return 0;
 }
 
 void group_stop(struct pmc *const *list, unsigned int n)
@@ -108,6 +144,7 @@ void group_stop(struct pmc *const *list, unsigned int n)
 	struct count *counts[WIRE_GROUP_MAX];
 
 	count_stop_all(counts, group_counts(list, n, counts));
+	list[0]->ran += clock_ns() - list[0]->since;
 }
 
 int op_readgroup(struct request *rq)
@@ -119,20 +156,22 @@ int op_readgroup(struct request *rq)
 	uint64_t values[WIRE_GROUP_MAX];
 	struct wire_readgroup_rep *rep;
 	unsigned int n, failed;
-	int err = group_first_of(rq, a->pmcid, &p);
+	int err = group_complete_of(rq, a->pmcid, &p);
 
 	if (err)
 		return err;
 	if (!p->first)
-		return deny(why, -EINVAL, "the PMC 0x%08x is in no group", p->id);
+		return deny(why, -ENOTTY, "the PMC 0x%08x is in no group", p->id);
 	n = pmc_members(p, list);
-	if (a->n != n)
-		return deny(why, -EINVAL, "the group has %u members, not %u", n, a->n);
 	err = count_read_all(counts, group_counts(list, n, counts), values, &failed, why);
 	if (err)
 		return group_deny(why, list, n, failed, err);
 	rep = reply_room(rq->r, sizeof(*rep));
-	for (unsigned int i = 0; i < n; i++)
+	rep->n = n;
+	rep->running = p->ran + (p->state == PMC_STATE_RUNNING ? clock_ns() - p->since : 0);
+	for (unsigned int i = 0; i < n; i++) {
+		rep->pmcid[i] = list[i]->id;
 		rep->value[i] = values[i];
+	}
 	return 0;
 }

@@ -5,14 +5,15 @@
 
 #include "request.h"
 
-/*
- * A new PMC's place in a group: 0, with the first PMC of the group that it joins in *first (NULL:
- * it joins none); or the reason why not.
- */
-int group_admit(struct request *rq, const struct allocation *p, struct pmc **first);
+/* 0 if a PMC can be allocated for a group, or for none as it asks; or the reason why not. */
+int group_admit(const struct wire_allocate_req *a, struct reason *why);
 
-/* pmc_find() for operations that concern whole groups: -EINVAL if it is not the first of one. */
+/*
+ * pmc_find() for operations that concern whole groups: -ENOTTY if it is not the first of one; the
+ * second also: -EDOOFUS if it waits for its group to be complete.
+ */
 int group_first_of(struct request *rq, uint32_t id, struct pmc **p);
+int group_complete_of(struct request *rq, uint32_t id, struct pmc **p);
 
 /* Names the member that an error concerns in its reason; returns err. */
 int group_deny(struct reason *why, struct pmc *const *list, unsigned int n, unsigned int failed,

@@ -68,6 +68,7 @@ static const struct op ops[] = {
 	OP(PMCGETMSR, op_pmcgetmsr, sizeof(struct wire_getmsr_req)),
 	OP(PMCRELEASE, op_pmcrelease, sizeof(struct wire_id_req)),
 	OP(PMCRW, op_pmcrw, sizeof(struct wire_rw_req)),
+	OP(COMMITGROUP, op_commitgroup, sizeof(struct wire_commitgroup_req)),
 	OP(READGROUP, op_readgroup, sizeof(struct wire_readgroup_req)),
 	OP(PMCSETCOUNT, op_pmcsetcount, sizeof(struct wire_setcount_req)),
 	OP(PMCSTART, op_pmcstart, sizeof(struct wire_id_req), .contended = true),

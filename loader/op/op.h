@@ -8,7 +8,7 @@
  *	alloc.c		PMCALLOCATE
  *	attach.c	PMCATTACH, ATTACHEXEC, ATTACHTHREAD, ATTACHCGROUP, PMCDETACH
  *	start.c		PMCSTART, PMCSTOP
- *	group.c		READGROUP
+ *	group.c		COMMITGROUP, READGROUP
  *	rw.c		PMCRW, PMCSETCOUNT, PMCGETMSR
  *	release.c	PMCRELEASE
  *	log.c		CONFIGURELOG, FLUSHLOG, CLOSELOG, WRITELOG
@@ -113,6 +113,7 @@ int op_pmcdetach(struct request *rq);
 int op_pmcstart(struct request *rq);
 int op_pmcstop(struct request *rq);
 int op_pmcrw(struct request *rq);
+int op_commitgroup(struct request *rq);
 int op_readgroup(struct request *rq);
 int op_pmcgetmsr(struct request *rq);
 int op_pmcsetcount(struct request *rq);

@@ -98,7 +98,7 @@ int op_pmcstart(struct request *rq)
 	const struct wire_id_req *a = rq->arg;
 	struct wire_start_rep *rep;
 	struct pmc *p;
-	int err = group_first_of(rq, a->pmcid, &p);
+	int err = group_complete_of(rq, a->pmcid, &p);
 
 	if (!err)
 		err = p->first ? start_group(rq, p) : start_pmc(rq, p);
@@ -129,7 +129,7 @@ int op_pmcstop(struct request *rq)
 {
 	const struct wire_id_req *a = rq->arg;
 	struct pmc *p;
-	int err = group_first_of(rq, a->pmcid, &p);
+	int err = group_complete_of(rq, a->pmcid, &p);
 
 	if (err || p->state == PMC_STATE_STOPPED)
 		return err;

@@ -66,8 +66,10 @@ unsigned int pmc_members(struct pmc *p, struct pmc *list[WIRE_GROUP_MAX])
 	if (p->first != p)
 		return 1;
 	TAILQ_FOREACH(q, &p->owner->pmcs, owned)
-		if (q->first == p && q != p)
-			list[n++] = q;
+		if (q->first == p && q != p) {
+			list[q->place] = q;
+			n++;
+		}
 	return n;
 }
 

@@ -34,6 +34,9 @@ struct pmc {
 	bool logs_all;			/* in system scope: its log gets all processes' events */
 	bool late;			/* its log lacks targets that were in an exec */
 	struct pmc *first;		/* of its group, maybe itself; NULL: in no group */
+	unsigned int place;		/* … and its place there, 0 for the first */
+	bool uncommitted;		/* it waits for the other members of its group */
+	uint64_t ran, since;		/* of a first: ns that the group has run, and its start */
 	uint64_t leaving;		/* 0, or since when processes leave it one by one */
 	char event_name[WIRE_NAME_MAX];
 };
@@ -50,7 +53,7 @@ void pmc_unlink(struct row_table *rows, struct pmc *p);
 /* -ESRCH: the process owns no PMC at all; -EINVAL: none with this handle. */
 int pmc_find(const struct owner *o, uint32_t id, struct pmc **out, struct reason *why);
 
-/* The PMC with the members of the group that it is the first of; returns their number. */
+/* The PMC with the members of the group that it is the first of, in order; their number. */
 unsigned int pmc_members(struct pmc *p, struct pmc *list[WIRE_GROUP_MAX]);
 
 /* The caller's PMC of that scope (and CPU) on a row, or NULL. */

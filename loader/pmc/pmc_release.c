@@ -27,11 +27,11 @@ static void release_one(struct row_table *rows, struct pmc *p)
 	free(p);
 }
 
-/* The first member is released last: others may read its source. */
+/* In reverse order: members may read the source of earlier ones. */
 void pmc_release(struct row_table *rows, struct pmc *p)
 {
 	struct pmc *list[WIRE_GROUP_MAX];
-	unsigned int n = pmc_members(p, list);
+	unsigned int n = pmc_members(p->first ?: p, list);
 
 	while (n--)
 		release_one(rows, list[n]);

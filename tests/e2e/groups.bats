@@ -1,8 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Groups of PMCs (pmc_group_allocate()): equal members have equal counts in every reading, all or none are allocated,
-# and what is refused.
+# Groups of PMCs: equal members have equal counts in every reading, a group is one for all calls, and what is refused.
 
 load helpers
 
@@ -41,37 +40,43 @@ grouped() {
 	[ "${counts[3]}" -eq 120 ]
 }
 
-# first NAME [FLAGS]: allocates a group's first member, $first; next_one adds one
+# first NAME [FLAGS]: allocates a group's first member, $first; next_one adds one, and complete makes them a group
 first() {
-	expect "$1" 'alloc 0 *' caps $READ tracepoint $ENTER group 1 0 alloc 3 $CLASS 0 any "${2:-0}"
+	expect "$1" 'alloc 0 *' caps $READ tracepoint $ENTER group 1 alloc 3 $CLASS 0 any "${2:-0}" member latest
 	first=${reply##* }
 }
-next_one() { expect "$1" 'alloc 0 *' group 2 "$first" alloc 3 $CLASS 0 any "${2:-0}"; }
+next_one() { expect "$1" 'alloc 0 *' alloc 3 $CLASS 0 any "${2:-0}" member latest; }
+complete() { expect "$1" 'commitgroup 0' id "$first" commitgroup all; }
 
 @test "PERF-027: start, stop, attach, detach and release of the first concern all; others refuse" {
 	workload w calls=10
 	w=${WORKLOAD[w]}
 	client own
 	first own
+	for word in start "attach $w" readgroup; do
+		expect own "${word%% *} E* -- this PMC is for a group, which is not complete*" $word
+	done
 	next_one own
-	for word in start stop release "attach $w" "detach $w" "readgroup 2"; do
-		expect own "${word%% *} EINVAL -- this PMC is a member of the group of $first: name the first*" $word
+	second=${reply##* }
+	complete own
+	for word in start stop release "attach $w" "detach $w" readgroup; do
+		expect own "${word%% *} ENOTTY -- this PMC is a member of the group of $first: name the first*" id "$second" $word
 	done
 	expect own 'attach 0' id "$first" attach "$w"
 	expect own 'start 0' start
 	work w
-	expect own 'readgroup 0 10 10' readgroup 2
+	expect own 'readgroup 0 10 10' readgroup
 	expect own 'detach EBUSY*this group is running: stop it*' detach "$w"
 	expect own 'stop 0' stop
-	expect own 'readgroup 0 10 10' readgroup 2
+	expect own 'readgroup 0 10 10' readgroup
 	expect own 'detach 0' detach "$w"
 	# While it is stopped nothing is counted.
 	workload v calls=10
 	expect own 'attach 0' attach "${WORKLOAD[v]}"
 	work v
-	expect own 'readgroup 0 10 10' readgroup 2
+	expect own 'readgroup 0 10 10' readgroup
 	expect own 'release 0' release
-	expect own 'readgroup ESRCH*owns no PMC*' readgroup 2
+	expect own 'readgroup ESRCH*owns no PMC*' readgroup
 }
 
 @test "PERF-023: all or none: a process that has a PMC on the second member's row is not attached to the first" {
@@ -81,6 +86,7 @@ next_one() { expect "$1" 'alloc 0 *' group 2 "$first" alloc 3 $CLASS 0 any "${2:
 	client own
 	first own
 	next_one own
+	complete own
 	# This one is on the second row alone.
 	expect other 'alloc 0 *' caps $READ tracepoint $ENTER alloc 3 $CLASS 0 any 0
 	below=${reply##* }
@@ -92,33 +98,45 @@ next_one() { expect "$1" 'alloc 0 *' group 2 "$first" alloc 3 $CLASS 0 any "${2:
 	expect other 'attach 0' id "$below" attach "$w"
 	expect other 'detach 0' detach "$w"
 	work w
-	expect own 'readgroup 0 0 0' start readgroup 2
+	expect own 'readgroup 0 0 0' start readgroup
 }
 
-@test "a hostile client: places, handles and numbers that cannot be" {
+@test "a hostile client: members, handles and numbers that cannot be" {
 	workload w calls=10
 	client own
 	client other
 	first other
 	theirs=$first
-	expect own "alloc EINVAL*3 is no place in a group" caps $READ tracepoint $ENTER group 3 0 alloc 3 $CLASS 0 any 0
-	expect own "alloc EINVAL*names 0x00000007*" group 0 7 alloc 3 $CLASS 0 any 0
-	expect own "alloc ESRCH*" group 2 "$theirs" alloc 3 $CLASS 0 any 0
-	expect own "alloc EOPNOTSUPP*a group counts processes*" group 1 0 alloc 1 $CLASS 0 0 0
-	expect own "alloc EOPNOTSUPP*members of a group take no flag*" group 1 0 alloc 3 $CLASS 0 any 0x8000
-	expect other "alloc EOPNOTSUPP*no time slices*" group 1 0 alloc 3 15 0x2000e any 0
+	expect own "alloc EINVAL*1 or 0, not 3" caps $READ tracepoint $ENTER group 3 alloc 3 $CLASS 0 any 0
+	expect own "alloc EOPNOTSUPP*a group counts processes*" group 1 alloc 1 $CLASS 0 0 0
+	expect own "alloc EOPNOTSUPP*members of a group take no flag*" alloc 3 $CLASS 0 any 0x8000
+	expect other "alloc EOPNOTSUPP*no time slices*" alloc 3 15 0x2000e any 0
+	expect own "commitgroup EINVAL*1 to 16 members, not 0" commitgroup 0
+	expect own "commitgroup EINVAL*1 to 16 members, not 4294967295" commitgroup 0xffffffff
+	expect own "commitgroup ESRCH*owns no PMC*" member "$theirs" commitgroup all
+	expect own 'alloc 0 *' group 0 alloc 3 $CLASS 0 any 0
+	expect own "commitgroup EINVAL*was not allocated for a group*" member latest commitgroup all
+	expect own 'release 0' release
 	first own
-	expect own "readgroup EINVAL*the group has 1 members, not 4294967295" readgroup 0xffffffff
-	expect own "alloc EINVAL*one mode, the same flags*" group 2 "$first" alloc 3 $CLASS 0 any $DESCENDANTS
+	expect own "commitgroup EINVAL*in the group twice*" member latest commitgroup all
+	expect own "commitgroup EINVAL*no PMC with the handle 0x12345678" member latest member 0x12345678 commitgroup all
+	expect own 'alloc 0 *' alloc 3 $CLASS 0 any $DESCENDANTS
+	expect own "commitgroup EINVAL*PMC_F_DESCENDANTS of a group is a flag of its first*" \
+		member "$first" member latest commitgroup all
+	expect own 'release 0' release member "$first"
 	for _ in {2..16}; do next_one own; done
-	expect own "alloc EINVAL*at most 16 members*" group 2 "$first" alloc 3 $CLASS 0 any 0
-	expect own "alloc EINVAL*not the first*" group 2 latest alloc 3 $CLASS 0 any 0
+	complete own
+	expect own "commitgroup EBUSY*in a group that is complete" member "$first" commitgroup all
 	expect own 'attach 0' id "$first" attach "${WORKLOAD[w]}"
-	expect own "alloc EBUSY*the group is complete*" group 2 "$first" alloc 3 $CLASS 0 any 0
 	expect own 'start 0' start
 	work w
-	expect own "readgroup 0$(printf ' 10%.0s' {1..16})" readgroup 16
+	expect own "readgroup 0$(printf ' 10%.0s' {1..16})" readgroup
 	# Its end releases all, whether they run or not.
 	part own
 	expect other 'release 0' id "$theirs" release
+}
+
+@test "the leader of a group may be its last member, and is read first; the library's rules" {
+	run timeout $PATIENCE "$BUILD/tests/groupcalls"
+	status_is 0
 }

@@ -238,8 +238,7 @@ static void do_alloc(char **arg)
 	memcpy(r.event_name, c.name, sizeof(r.event_name));
 	memcpy(r.filter, c.filter, sizeof(r.filter));
 	send_probe(&r);
-	r.group = c.group[0];
-	r.group_first = c.group[1];
+	r.group = c.group;
 	r.config = c.config[0];
 	r.config1 = c.config[1];
 	r.config2 = c.config[2];
@@ -479,7 +478,9 @@ static const struct {
 	{ "attachcgroup", 1, do_attachcgroup },
 	{ "detach", 1, do_detach },
 	{ "proof", 2, do_proof },
-	{ "read", 0, do_read }, { "group", 2, do_group }, { "readgroup", 1, do_readgroup },
+	{ "read", 0, do_read }, { "group", 1, do_group },
+	{ "member", 1, do_member }, { "commitgroup", 1, do_commitgroup },
+	{ "readgroup", 0, do_readgroup },
 	{ "write", 1, do_write },
 	{ "rows", 1, do_rows },
 	{ "send", 1, do_send },

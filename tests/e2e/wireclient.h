@@ -20,7 +20,8 @@ struct client {
 	uint32_t probe;			/* their kind of probe, 0: none … */
 	uint64_t probe_site;		/* … its place … */
 	char probe_path[4096];		/* … in this file; "": none goes along */
-	uint32_t group[2];		/* their place in a group and its first */
+	uint32_t group;			/* 1: they are for a group … */
+	struct wire_commitgroup_req members;	/* … this one */
 	uint64_t config[3];		/* a breakpoint's address, length and type, likewise */
 	unsigned int nsend;		/* go along with the next message */
 	unsigned int unread;		/* replies to a flood */
@@ -67,6 +68,8 @@ void do_release(char **arg);
 void do_read(char **arg);
 void do_write(char **arg);
 void do_group(char **arg);
+void do_member(char **arg);
+void do_commitgroup(char **arg);
 void do_readgroup(char **arg);
 void do_crowd(char **arg);
 void do_many(char **arg);

@@ -7,20 +7,38 @@
 
 #include "wireclient.h"
 
-/* The place in a group (0: none) of the next allocations, and the group's first. */
+/* 1: the next allocations are for a group. */
 void do_group(char **arg)
 {
-	c.group[0] = (uint32_t)number(arg[0]);
-	c.group[1] = strcmp(arg[1], "latest") ? (uint32_t)number(arg[1]) : c.pmcid;
+	c.group = (uint32_t)number(arg[0]);
+}
+
+/* Adds a PMC, or the latest one, to the group that commitgroup makes. */
+void do_member(char **arg)
+{
+	uint32_t *n = &c.members.n;
+
+	c.members.pmcid[*n % WIRE_GROUP_MAX] =
+		strcmp(arg[0], "latest") ? (uint32_t)number(arg[0]) : c.pmcid;
+	++*n;
+}
+
+/* Of so many members; "all": those that were added. */
+void do_commitgroup(char **arg)
+{
+	if (strcmp(arg[0], "all"))
+		c.members.n = (uint32_t)number(arg[0]);
+	finish(say("commitgroup", call(WIRE_OP_COMMITGROUP, &c.members, sizeof(c.members))));
+	c.members.n = 0;
 }
 
 void do_readgroup(char **arg)
 {
-	struct wire_readgroup_req r = { .pmcid = c.pmcid, .n = (uint32_t)number(arg[0]) };
+	struct wire_readgroup_req r = { .pmcid = c.pmcid };
 	struct wire_readgroup_rep *rep = payload();
 	int err = say("readgroup", call(WIRE_OP_READGROUP, &r, sizeof(r)));
 
-	for (unsigned int i = 0; !err && i < r.n && i < WIRE_GROUP_MAX; i++)
+	for (unsigned int i = 0; !err && i < rep->n && i < WIRE_GROUP_MAX; i++)
 		printf(" %llu", (unsigned long long)rep->value[i]);
 	finish(err);
 }

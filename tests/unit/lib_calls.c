@@ -77,17 +77,38 @@ static int call_allocate(void)
 
 static int call_allocate_group(void)
 {
-	const char *const specs[] = { "PAGE_FAULT.ALL" };
-	pmc_id_t ids[1];
+	pmc_id_t id;
 
-	return pmc_group_allocate(specs, 1, PMC_MODE_TC, 0, PMC_CPU_ANY, ids) || ids[0] != FAKE_ID;
+	return pmc_allocate_group("PAGE_FAULT.ALL", PMC_MODE_TC, PMC_F_GROUP_MUX, PMC_CPU_ANY, &id,
+				  0) || id != FAKE_ID;
+}
+
+static int call_commit_group(void)
+{
+	uint32_t group;
+
+	return pmc_group_create(&group) || pmc_group_add(group, FAKE_ID + 1, 0) ||
+	       pmc_group_add(group, FAKE_ID, 1) || pmc_group_commit(group) ||
+	       pmc_group_commit(group) || pmc_group_release(&(pmc_id_t){ FAKE_ID }, 1);
 }
 
 static int call_read_group(void)
 {
-	pmc_value_t values[2];
+	struct pmc_group_member m[2];
+	struct pmc_group_times t;
+	uint32_t n = 2;
 
-	return pmc_group_read(FAKE_ID, values, 2) || values[0] != 4711 || values[1] != 4712;
+	return pmc_group_read(FAKE_ID, &n, m, &t) || n != 2 || m[0].pm_pmcid != FAKE_ID ||
+	       m[1].pm_pmcid != FAKE_ID + 1 || m[0].pm_value != 4711 || m[1].pm_value != 4712 ||
+	       t.pgt_running != 4713 || t.pgt_enabled != 4713;
+}
+
+static int call_read_pair(void)
+{
+	uint64_t value, enabled, running;
+
+	return pmc_read_pair(FAKE_ID, &value, &enabled, &running) || value != 4711 ||
+	       enabled != 4713 || running != 4713;
 }
 
 static int call_stats(void)
@@ -141,6 +162,7 @@ static const struct {
 	{ WIRE_OP_GETLOSSES, call_cut_chains },	{ WIRE_OP_ATTACHEXEC, call_attach_exec },
 	{ WIRE_OP_ATTACHTHREAD, call_attach_thread },
 	{ WIRE_OP_PMCALLOCATE, call_allocate_group }, { WIRE_OP_READGROUP, call_read_group },
+	{ WIRE_OP_READGROUP, call_read_pair }, { WIRE_OP_COMMITGROUP, call_commit_group },
 	{ WIRE_OP_ATTACHCGROUP, call_attach_cgroup },
 	{ WIRE_OP_PMCATTACH, call_attach },	{ WIRE_OP_PMCDETACH, call_detach },
 	{ WIRE_OP_PMCALLOCATE, call_allocate },	{ WIRE_OP_PMCADMIN, call_disable },

@@ -167,7 +167,10 @@ static void on_rw(struct fake *f, const void *req, struct answer *a)
 
 static void on_readgroup(struct fake *f, const void *req, struct answer *a)
 {
-	struct wire_readgroup_rep rep = { .value = { f->value, f->value + 1 } };
+	struct wire_readgroup_rep rep = {
+		.n = 2, .running = f->value + 2, .pmcid = { FAKE_ID, FAKE_ID + 1 },
+		.value = { f->value, f->value + 1 },
+	};
 
 	put(a, &rep, sizeof(rep));
 }
@@ -281,6 +284,7 @@ static const struct {
 	{ WIRE_OP_ATTACHCGROUP, sizeof(struct wire_id_req), on_other },
 	{ WIRE_OP_PMCDETACH, sizeof(struct wire_attach_req), on_attach },
 	{ WIRE_OP_PMCRW, sizeof(struct wire_rw_req), on_rw },
+	{ WIRE_OP_COMMITGROUP, sizeof(struct wire_commitgroup_req), on_other },
 	{ WIRE_OP_READGROUP, sizeof(struct wire_readgroup_req), on_readgroup },
 	{ WIRE_OP_PMCSETCOUNT, sizeof(struct wire_setcount_req), on_other },
 	{ WIRE_OP_PMCADMIN, sizeof(struct wire_admin_req), on_admin },
