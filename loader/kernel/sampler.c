@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "loader/base/base.h"
@@ -15,6 +16,7 @@
 
 #define LOG_SIZE  (1 << 16)
 #define MAX_STACK "/proc/sys/kernel/perf_event_max_stack"
+#define TABLE	  (ABI_SAMPLERS * sizeof(struct abi_sampler))
 #define RING_HEAD 8u			/* bytes of the kernel's header before each record */
 /* Holds a quarter of a second at 20,000 samples a second, like perf's buffers. */
 #define RING_MIN  (512u * 1024)
@@ -24,6 +26,7 @@ struct samplers {
 	struct sample *skel;		/* NULL: it does not load, for the reason in `no_program` */
 	int no_program_err;
 	struct reason no_program;
+	struct abi_sampler *table;	/* of the program, if it is there */
 	size_t ring_size;		/* of the rings, once they exist */
 	int *ring_fds;			/* per CPU */
 	int epoll;
@@ -98,6 +101,11 @@ static void samplers_load(struct samplers *s, char *log)
 		s->skel->bss->level = *s->config.level;
 	}
 	err = err ?: sample__load(s->skel);
+	if (!err) {
+		s->table = mmap(NULL, TABLE, PROT_READ | PROT_WRITE, MAP_SHARED,
+				bpf_map__fd(s->skel->maps.samplers), 0);
+		err = s->table == MAP_FAILED ? -errno : 0;
+	}
 	if (!err)
 		return;
 	s->no_program_err = verifier_deny(&s->no_program, err, "the sampling program", log);
@@ -152,6 +160,8 @@ void samplers_free(struct samplers *s)
 	if (!s)
 		return;
 	samplers_free_rings(s);
+	if (s->skel)
+		munmap(s->table, TABLE);
 	sample__destroy(s->skel);
 	free(s);
 }
@@ -175,7 +185,7 @@ int samplers_program(const struct samplers *s, struct reason *why)
 
 static struct abi_sampler *sampler_at(const struct samplers *s, uint32_t id)
 {
-	return &s->skel->bss->samplers[id % ABI_SAMPLERS];
+	return &s->table[id % ABI_SAMPLERS];
 }
 
 uint64_t sampler_set(struct samplers *s, const struct sampler_spec *spec)

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Takes one sample: a record with the address and on request the call chain of the interrupted
+ * side, or of both, in the ring of this CPU.
+ */
+#ifndef PMCBPF_SAMPLE_BPF_H
+#define PMCBPF_SAMPLE_BPF_H
+
+#include "vmlinux/vmlinux.h"
+#include <bpf/bpf_helpers.h>
+
+#include "number.bpf.h"
+#include "ring.bpf.h"
+
+/* The daemon maps it; an id's place is id % ABI_SAMPLERS. */
+struct samplers_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, ABI_SAMPLERS);
+	__type(key, u32);
+	__type(value, struct abi_sampler);
+};
+extern struct samplers_map samplers SEC(".maps");
+extern struct rings_map rings SEC(".maps");
+/* kernel.perf_event_max_stack, which cannot change while a program is loaded. */
+extern const volatile __u32 max_stack;
+
+#define MAX_BYTES (2 * ABI_CHAIN_MAX * 8)
+
+/* Each side has room for one address more than is kept. */
+struct scratch {
+	struct abi_rec rec;
+	__u64 pc[2 * ABI_CHAIN_MAX + 1];
+};
+
+/*
+ * Reads one side; *cut: callers are missing.  To find out, it requests one address more than
+ * needed.  If the kernel itself ends a chain, it does not report whether that was the last caller.
+ */
+static __always_inline u64 chain(void *ctx, void *to, u32 depth, u64 flags, bool *cut)
+{
+	u64 want = (u64)depth + 1, got;
+	long n;
+
+	/* Compared right before its use: Linux 6.1 loses the bound across branches. */
+	barrier_var(want);
+	if (want > ABI_CHAIN_MAX + 1)
+		want = ABI_CHAIN_MAX + 1;
+	n = bpf_get_stack(ctx, to, want * 8, flags);
+	got = n > 0 ? (u64)n / 8 : 0;
+	*cut = n < 0 || got > depth || got >= max_stack;
+	return got > depth ? depth : got;
+}
+
+/* Fills in the record's addresses. */
+static __always_inline u32 sample_fill(void *ctx, u64 ip, struct scratch *s,
+				       const struct abi_sampler *of)
+{
+	bool user = !(ip >> 63), cut = false;
+	u32 depth = of->depth;
+	u64 n = 0;
+
+	s->pc[0] = !user && of->hides_kernel ? ABI_PC_KERNEL : ip;
+	if (!depth)
+		return 1;
+	if (user)
+		n = chain(ctx, s->pc, depth, BPF_F_USER_STACK, &cut);
+	else if (!of->hides_kernel)
+		n = chain(ctx, s->pc, depth, 0, &cut);
+	if (!n)
+		n = 1;
+	if (of->both_sides && !user) {
+		s->rec.flags |= cut ? ABI_REC_CUT_INSIDE : 0;
+		barrier_var(n);
+		if (n > ABI_CHAIN_MAX)
+			n = ABI_CHAIN_MAX;
+		n += chain(ctx, s->pc + n, depth, BPF_F_USER_STACK, &cut);
+	}
+	s->rec.flags |= cut ? ABI_REC_CUT : 0;
+	return n;
+}
+
+/* The PMC of that id; NULL: it was released before. */
+static __always_inline struct abi_sampler *sampler_of(u32 id)
+{
+	u32 at = id % ABI_SAMPLERS;
+	struct abi_sampler *s = bpf_map_lookup_elem(&samplers, &at);
+
+	return s && id && s->id == id ? s : NULL;
+}
+
+/* Stores the sampled thread's numbers; the idle task is 0 in every namespace. */
+static __always_inline void put_numbers(struct abi_rec *rec)
+{
+	u64 id = bpf_get_current_pid_tgid();
+	struct task_struct *task;
+
+	rec->pid = id >> 32;
+	rec->tid = (u32)id;
+	if (!nested || !rec->tid)
+		return;
+	task = (void *)bpf_get_current_task();
+	rec->pid = task_process_nested(task);
+	rec->tid = task_thread(task);
+	if (!rec->pid || !rec->tid)
+		rec->pid = rec->tid = ABI_PID_OUTSIDE;
+}
+
+/* `ctx`: of a program that may take stacks; `ip`: the sampled address. */
+static __always_inline void sample_put(void *ctx, u64 ip, struct scratch *s,
+				       struct abi_sampler *of, u32 pmc)
+{
+	u32 cpu = bpf_get_smp_processor_id(), n, bytes;
+	void *ring = bpf_map_lookup_elem(&rings, &cpu);
+
+	if (!ring)
+		return;
+	s->rec.time = bpf_ktime_get_ns();
+	s->rec.kind = ABI_REC_SAMPLE;
+	s->rec.cpu = cpu;
+	s->rec.flags = ip >> 63 ? 0 : ABI_REC_USER;
+	s->rec.pmc = pmc & ~ABI_SAMPLER_ON;
+	put_numbers(&s->rec);
+	s->rec.end = s->rec.pointers = 0;
+	s->rec.reserved = 0;
+	n = sample_fill(ctx, ip, s, of);
+	s->rec.n = n;
+	bytes = n * 8;
+	if (bytes > MAX_BYTES)
+		bytes = MAX_BYTES;
+	if (!ring_output(ring, s, sizeof(s->rec) + bytes))
+		__sync_fetch_and_add(&of->count.dropped, 1);
+}
+
+#endif
