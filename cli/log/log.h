@@ -12,6 +12,7 @@
 #ifndef PMCBPF_CLI_LOG_H
 #define PMCBPF_CLI_LOG_H
 
+#include "chains.h"
 #include "logopen.h"
 #include "logread.h"
 #include "logtext.h"

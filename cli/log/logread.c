@@ -39,15 +39,6 @@ void log_note_gaps(const char *log, uint64_t drops, uint64_t lost)
 		     "place%s; it does not say how many", log, (uintmax_t)drops, times);
 }
 
-void log_note_cut(const char *log, uint64_t cut, uint64_t samples)
-{
-	if (cut)
-		note("WARNING: the call chains of %ju of the %ju samples in \"%s\" are cut: their "
-		     "outermost callers are missing. kern.hwpmc.callchaindepth limits them, and "
-		     "kernel.perf_event_max_stack as it was when pmcbpfd started", (uintmax_t)cut,
-		     (uintmax_t)samples, log);
-}
-
 int log_damage(void *parser, const struct pmclog_ev *ev)
 {
 	if (ev->pl_state != PMCLOG_ERROR)

@@ -21,9 +21,6 @@ int log_pass(void *parser, int fd, struct pmclog_ev *ev, const struct log_user *
 /* Warns of `drops` gaps in the log, with `lost` records in all; 0: their number is unknown. */
 void log_note_gaps(const char *log, uint64_t drops, uint64_t lost);
 
-/* Warns if `cut` of the samples, more than 0, lack their outermost callers. */
-void log_note_cut(const char *log, uint64_t cut, uint64_t samples);
-
 /* After a pass: 0, or EX_DATAERR and its line if a damaged record has ended it. */
 int log_damage(void *parser, const struct pmclog_ev *ev);
 

@@ -27,7 +27,7 @@ static void dump_check_version(const struct measure *m, const struct pmclog_ev *
 struct dump {
 	struct measure *m;
 	struct progress progress;
-	uint64_t samples, cut;
+	struct chains ends;
 };
 
 static int dump_record(void *arg, const struct pmclog_ev *ev)
@@ -36,10 +36,8 @@ static int dump_record(void *arg, const struct pmclog_ev *ev)
 
 	if (ev->pl_type == PMCLOG_TYPE_INITIALIZE)
 		dump_check_version(d->m, ev);
-	if (ev->pl_type == PMCLOG_TYPE_CALLCHAIN) {
-		d->samples++;
-		d->cut += (ev->pl_u.pl_cc.pl_cpuflags & PMC_CC_F_CUT) != 0;
-	}
+	if (ev->pl_type == PMCLOG_TYPE_CALLCHAIN)
+		chains_add(&d->ends, ev->pl_u.pl_cc.pl_cpuflags);
 	progress_show(&d->progress, ev);
 	logtext(&d->m->out.text, ev);
 	if (d->m->out.text.len < CHUNK)
@@ -76,7 +74,7 @@ int measure_print_log(struct measure *m, int fd, const char *name)
 			out_complete(&m->out);
 		progress_end(&d.progress);
 		if (m->verbosity > 0)
-			log_note_cut(name, d.cut, d.samples);
+			chains_note_cut(name, &d.ends);
 		if (!code)
 			code = log_damage(parser, ev);
 	}

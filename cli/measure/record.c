@@ -183,6 +183,13 @@ int record_flush(struct measure *m)
 	return 0;
 }
 
+static void record_warn_cut(const struct measure *m, uint64_t cut, uint64_t samples)
+{
+	const struct chains c = { .samples = samples, .cut = cut, .cuts = { cut } };
+
+	chains_note_cut(m->log, &c);
+}
+
 static void record_warn_losses(const struct measure *m)
 {
 	struct pmc_driverstats now;
@@ -205,8 +212,8 @@ static void record_warn_losses(const struct measure *m)
 		     failed == 1 ? "" : "s");
 	/* An analysis prints this warning itself. */
 	if (m->log && !m->reported && !record_is_analysed(m))
-		log_note_cut(m->log, cut - m->cut_before,
-			     now.pm_intr_processed - m->before.pm_intr_processed);
+		record_warn_cut(m, cut - m->cut_before,
+				now.pm_intr_processed - m->before.pm_intr_processed);
 }
 
 int record_end(struct measure *m)

@@ -210,7 +210,7 @@ static int log_read(const struct annotate *a, struct profile *p, int *damaged)
 		note("WARNING: what follows is of the log up to there");
 	stats = walk_stats(p->walk);
 	log_note_gaps(a->log, stats->drops, stats->lost);
-	log_note_cut(a->log, stats->chains_cut, stats->passed);
+	chains_note_cut(a->log, &stats->ends);
 	return 0;
 }
 

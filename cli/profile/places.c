@@ -27,7 +27,7 @@ static bool place_is(const void *arg, uint32_t i)
 	const struct place *place = &w->p->places[i];
 
 	return place->offset == w->place.offset && place->image == w->place.image &&
-	       place->call == w->place.call;
+	       place->call == w->place.call && place->cut == w->place.cut;
 }
 
 static uint32_t place_add(struct profile *p, struct places *t, const struct place *place)
@@ -154,6 +154,14 @@ uint32_t places_deepen(struct profile *p, struct places *t, const struct walk_sa
 	uint32_t place = s->pc[n] & WALK_KERNEL ?
 				 kernel_place(p, t, s->pc[n], walk_returns(s, n)) :
 				 user_place(p, t, s, n);
+
+	return place == INDEX_NONE ? INDEX_NONE : stack_number(p, t, stack, place);
+}
+
+uint32_t places_cut(struct profile *p, struct places *t, uint32_t end, uint32_t stack)
+{
+	const struct place cut = { .offset = end, .cut = true };
+	uint32_t place = place_number(p, t, &cut);
 
 	return place == INDEX_NONE ? INDEX_NONE : stack_number(p, t, stack, place);
 }

@@ -28,6 +28,8 @@ void places_free(struct places *t);
 /* The stack of address `n` of the sample, called from `stack`.  INDEX_NONE: no memory. */
 uint32_t places_deepen(struct profile *p, struct places *t, const struct walk_sample *s, size_t n,
 		       uint32_t stack);
+/* The stack of the callers that are missing, by the end of the chain.  INDEX_NONE: no memory. */
+uint32_t places_cut(struct profile *p, struct places *t, uint32_t end, uint32_t stack);
 /* Prefetches for a search for address `i`. */
 void places_expect(const struct places *t, const struct walk_sample *s, size_t i);
 

@@ -11,6 +11,7 @@
  * A batch has to be counted before a record other than a sample takes effect.
  */
 #include "lib/base/array.h"
+#include "lib/base/chain_end.h"
 #include "cli/common/common.h"
 #include "places.h"
 
@@ -23,6 +24,7 @@
 struct known_chain {
 	uint32_t space, stack;
 	uint32_t words, npc;	/* position in tables.words, and how many */
+	uint32_t cut;		/* chain_cut() */
 	bool entered;		/* the first one is where the kernel was entered */
 };
 
@@ -41,6 +43,7 @@ struct pending {
 	struct walk_sample sample;
 	uint64_t words_hash;	/* of the callers' addresses */
 	uint32_t space;
+	uint32_t cut;		/* chain_cut() */
 	uint32_t hash;		/* for the next search */
 	uint32_t caller, stack;
 };
@@ -83,8 +86,17 @@ struct wanted_chain {
 	const uintptr_t *pc;
 	size_t npc;
 	uint32_t space;
+	uint32_t cut;
 	bool entered;
 };
+
+/* 0, or in one number the reason for missing callers, and the address above which they are. */
+static uint32_t chain_cut(const struct walk_sample *s)
+{
+	uint32_t at = chain_end_cut_at(s->flags, s->pc, (unsigned int)s->npc);
+
+	return at ? at << 4 | PMC_CC_F_TO_END(s->flags) : 0;
+}
 
 static bool same_chain(const void *arg, uint32_t i)
 {
@@ -92,6 +104,7 @@ static bool same_chain(const void *arg, uint32_t i)
 	const struct known_chain *c = &w->t->chain[i];
 
 	return c->space == w->space && c->npc == w->npc && c->entered == w->entered &&
+	       c->cut == w->cut &&
 	       memcmp(&w->t->words[c->words], w->pc, w->npc * sizeof(*w->pc)) == 0;
 }
 
@@ -109,7 +122,7 @@ static int known_chain_add(struct tables *t, const struct wanted_chain *w, uint3
 		return -ENOMEM;
 	memcpy(&t->words[t->nwords], w->pc, w->npc * sizeof(*w->pc));
 	t->chain[t->nchains++] = (struct known_chain){ w->space, stack, (uint32_t)t->nwords,
-					       (uint32_t)w->npc, w->entered };
+					       (uint32_t)w->npc, w->cut, w->entered };
 	t->nwords += w->npc;
 	return 0;
 }
@@ -122,7 +135,24 @@ static uint32_t sample_space(const struct walk_sample *s)
 
 static uint32_t chain_hash(const struct pending *one)
 {
-	return index_fold(index_mix(one->words_hash, one->space));
+	return index_fold(index_mix(index_mix(one->words_hash, one->space), one->cut));
+}
+
+/* The stack of all addresses but the first, and of the missing ones among them. */
+static uint32_t callers_stack(struct profile *p, struct tables *t, const struct pending *one)
+{
+	const struct walk_sample *s = &one->sample;
+	uint32_t stack = STACK_NONE;
+
+	for (size_t i = s->npc; --i;)
+		places_expect(&t->places, s, i);
+	for (size_t i = s->npc; i && stack != INDEX_NONE; i--) {
+		if (i < s->npc)
+			stack = places_deepen(p, &t->places, s, i, stack);
+		if (i == one->cut >> 4 && stack != INDEX_NONE)
+			stack = places_cut(p, &t->places, one->cut & 15, stack);
+	}
+	return stack;
 }
 
 /* The stack of the callers: of all addresses but the first. */
@@ -130,22 +160,21 @@ static int find_callers(struct profile *p, struct pending *one)
 {
 	const struct walk_sample *s = &one->sample;
 	struct tables *t = p->index;
-	struct wanted_chain wanted = { t, s->pc + 1, s->npc - 1, one->space,
+	struct wanted_chain wanted = { t, s->pc + 1, s->npc - 1, one->space, one->cut,
 				       s->npc > 1 && !walk_returns(s, 1) };
-	uint32_t at, stack = STACK_NONE;
+	uint32_t at, stack;
 
 	one->caller = STACK_NONE;
-	if (!wanted.npc)
-		return 0;
+	if (!wanted.npc) {
+		one->caller = callers_stack(p, t, one);
+		return one->caller == INDEX_NONE ? -ENOMEM : 0;
+	}
 	at = index_find(&t->chains, one->hash, same_chain, &wanted);
 	if (at != INDEX_NONE) {
 		one->caller = t->chain[at].stack;
 		return 0;
 	}
-	for (size_t i = s->npc; --i;)
-		places_expect(&t->places, s, i);
-	for (size_t i = s->npc; --i && stack != INDEX_NONE;)
-		stack = places_deepen(p, &t->places, s, i, stack);
+	stack = callers_stack(p, t, one);
 	/* walk_place() may have changed the space. */
 	one->space = wanted.space = sample_space(s);
 	one->caller = stack;
@@ -355,6 +384,7 @@ static int profile_take_sample(void *arg, struct walk *w, const struct walk_samp
 	memcpy(words, s->pc, s->npc * sizeof(*words));
 	b->nwords += one->sample.npc;
 	one->space = sample_space(&one->sample);
+	one->cut = chain_cut(&one->sample);
 	one->words_hash = index_hash(0, words + 1, one->sample.npc - 1);
 	one->hash = chain_hash(one);
 	index_prefetch(&t->chains, one->hash);

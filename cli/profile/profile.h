@@ -15,6 +15,9 @@
  *               sources of names: symbol tables (elf_names.c), debug information (dwarf.c), the
  *               kernel (kernel.c), JIT maps (jit.c), separate debug files (debug_file.c).
  *
+ * Where a chain lacks callers, one more frame stands for them, with a place of its own (place.cut)
+ * and the reason as its name, so that every report shows it.
+ *
  * A million samples of the same code thus need the memory of one.  All tables are arrays that refer
  * to each other by number; they may move until profile_settle(), numbers never change.  Names are
  * looked up by the report that shows them, each image once.
@@ -35,6 +38,7 @@
 #include "walk.h"
 
 #define STACK_NONE 0u	/* the caller of an outermost frame: stacks[0] is no stack */
+#define STACK_DEPTH_MAX (PMC_CALLCHAIN_DEPTH_MAX + 1)	/* a frame stands for missing callers */
 
 struct stack {
 	uint32_t caller;	/* STACK_NONE: none is known */

@@ -189,6 +189,7 @@ bool space_place(const struct space *space, struct symbols *symbols, uint64_t ad
 
 	place->image = NULL;
 	place->offset = address;
+	place->cut = false;
 	if (!m)
 		return false;
 	at = maps_cut_at(m, address);

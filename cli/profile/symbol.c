@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "lib/base/array.h"
+#include "lib/base/chain_end.h"
 #include "object.h"
 
 /* The answer of symbols_frames() for a place. */
@@ -299,7 +300,7 @@ static bool answer_is(const void *item, const void *key)
 	const struct place *b = key;
 
 	return a->place.offset == b->offset && a->place.image == b->image &&
-	       a->place.call == b->call;
+	       a->place.call == b->call && a->place.cut == b->cut;
 }
 
 /* JIT compilers append to their map after the code has run: look again. */
@@ -363,8 +364,12 @@ static const struct symbol *place_function(struct symbols *s, const struct place
 	struct object *o = (struct object *)place->image;
 	struct dwarf_frame frames[FRAMES_MAX];
 	const struct symbol *symbol = NULL;
+	char room[CHAIN_FRAME_MAX];
 	size_t n;
 
+	if (place->cut)
+		return symbols_get(s, NULL, chain_end_frame((uint32_t)place->offset, room),
+				   place->offset, 0, false);
 	if (o && !s->config.no_names) {
 		symbol = object_symbol(o, place_position(place));
 		n = symbol ? 0 : place_debug_frames(s, place, frames);

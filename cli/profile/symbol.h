@@ -71,6 +71,12 @@ struct symbol {
 	bool inlined;			/* its code lies in other functions: no start, no size */
 };
 
+/* Only the stand-in for missing callers has a name and no image; `start`: enum pmc_chain_end. */
+static inline bool symbol_is_cut(const struct symbol *symbol)
+{
+	return symbol->name && !symbol->image;
+}
+
 /* A function at an address, or one of the functions inlined there. */
 struct frame {
 	const struct symbol *symbol;	/* never NULL */
@@ -83,6 +89,7 @@ struct place {
 	struct image *image;	/* NULL: none */
 	uint64_t offset;	/* in the image's file; without an image the address itself */
 	bool call;		/* a return address, which stands for the call before it */
+	bool cut;		/* no address: callers are missing; `offset`: enum pmc_chain_end */
 };
 
 struct symbols *symbols_new(const struct symbols_config *config);	/* NULL: ENOMEM */

@@ -227,11 +227,11 @@ static uint32_t growth_descend(struct growth *g, uint32_t at, const struct funct
 static int growth_add_stack(struct growth *g, const struct tree_source *src, uint32_t stack,
 			    bool callees)
 {
-	uint32_t path[PMC_CALLCHAIN_DEPTH_MAX], at = 0;
+	uint32_t path[STACK_DEPTH_MAX], at = 0;
 	const struct profile *p = src->p;
 	unsigned int levels = 0, n = 0, functions = 0;
 
-	for (uint32_t s = stack; s != STACK_NONE && n < PMC_CALLCHAIN_DEPTH_MAX;
+	for (uint32_t s = stack; s != STACK_NONE && n < STACK_DEPTH_MAX;
 	     s = p->stacks[s].caller) {
 		path[n++] = p->stacks[s].place;
 		functions += (unsigned int)src->places[p->stacks[s].place].n;

@@ -309,7 +309,7 @@ static int sample_take(struct walk *w, pmc_id_t id, pid_t pid)
 		return 0;
 	w->stats.passed++;
 	w->stats.chains += s->npc > 1;
-	w->stats.chains_cut += s->cut;
+	chains_add(&w->stats.ends, s->flags);
 	return w->user.sample(w->user.arg, w, s);
 }
 
@@ -321,7 +321,7 @@ static int sample_take_chain(struct walk *w, const struct pmclog_ev_callchain *c
 	s->cpu = (int)PMC_CALLCHAIN_CPUFLAGS_TO_CPU(c->pl_cpuflags);
 	s->npc = c->pl_npc > 0 ? (size_t)c->pl_npc : 0;
 	s->pc = c->pl_pc;
-	s->cut = c->pl_cpuflags & PMC_CC_F_CUT;
+	s->flags = c->pl_cpuflags & 0xffff;
 	s->user = !s->npc || !(s->pc[0] & WALK_KERNEL);
 	return sample_take(w, c->pl_pmcid, (pid_t)c->pl_pid);
 }

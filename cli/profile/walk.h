@@ -21,6 +21,7 @@
 #include <pmclog.h>
 
 #include "cli/common/common.h"
+#include "cli/log/log.h"
 #include "symbol.h"
 
 /* A filter of samples.  All zero: every sample passes. */
@@ -71,7 +72,7 @@ struct walk_stats {
 	uint64_t unknown_function;	/* … at one without a name in its image */
 	uint64_t dubious_frames;	/* frames of chains outside all mappings */
 	uint64_t chains;		/* samples with more than one frame */
-	uint64_t chains_cut;		/* samples without their outermost callers */
+	struct chains ends;		/* of the samples that pass the filter */
 	double seconds;			/* from the first record to the last */
 	struct timespec began;		/* time of day of the first record */
 	char cpu[64];			/* CPU type's name, as pmc_name_of_cputype(), and its id */
@@ -88,8 +89,8 @@ struct walk_sample {
 	int cpu;				/* -1: not in the log */
 	bool user;				/* the first address is one of user space */
 	size_t npc;
-	const uintfptr_t *pc;			/* the sampled one, then return addresses … */
-	bool cut;				/* … and the outermost ones are missing */
+	const uintfptr_t *pc;			/* the sampled one, then return addresses */
+	uint32_t flags;				/* PMC_CC_F_…, with the chain's end */
 };
 
 #define WALK_KERNEL (1ull << 63)	/* set in the kernel's addresses only */

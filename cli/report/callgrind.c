@@ -48,6 +48,8 @@ static uint64_t place_address(const struct callgrind *c, const struct place *pla
 {
 	uint64_t offset = place->offset - place->call;
 
+	if (place->cut)
+		return 0;
 	return place->image ? image_address(c->p->symbols, place->image, offset) : offset;
 }
 

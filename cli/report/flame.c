@@ -36,6 +36,7 @@ static const struct {
 	[KIND_KERNEL] = { "kernel", { 235, 130, 95 }, { 20, 35, 35 } },
 	[KIND_JIT] = { "JIT", { 130, 210, 110 }, { 40, 25, 40 } },
 	[KIND_INLINED] = { "inlined", { 110, 205, 205 }, { 40, 25, 25 } },
+	[KIND_CUT] = { "cut", { 190, 190, 190 }, { 20, 20, 20 } },
 };
 #define KINDS (sizeof(colours) / sizeof(colours[0]))
 
@@ -182,6 +183,22 @@ static void flame_layout(struct flame *f)
 	}
 }
 
+static void flame_ends(const struct flame *f, const struct chains *c)
+{
+	const uint64_t cut = c->cuts[PMC_CHAIN_NOT_RECORDED];
+
+	if (c->ended) {
+		buf_printf(f->out, ", whole chains ");
+		chains_put_share(f->out, c);
+	}
+	if (c->pointers)
+		buf_printf(f->out, ", %llu by frame pointers in part",
+			   (unsigned long long)c->pointers);
+	if (cut)
+		buf_printf(f->out, " <tspan class=\"partial\">cut: the outermost callers of %llu "
+			   "samples are missing</tspan>", (unsigned long long)cut);
+}
+
 static void flame_subtitle(const struct flame *f, const struct report *r)
 {
 	const struct profile *p = r->profile;
@@ -200,9 +217,7 @@ static void flame_subtitle(const struct flame *f, const struct report *r)
 	if (report_is_partial(r))
 		buf_printf(f->out, " <tspan class=\"partial\">partial: %s</tspan>",
 			   stats->cut ? "the log has no proper end" : "the recording lost samples");
-	if (stats->chains_cut)
-		buf_printf(f->out, " <tspan class=\"partial\">cut: the outermost callers of %llu "
-			   "samples are missing</tspan>", (unsigned long long)stats->chains_cut);
+	flame_ends(f, &stats->ends);
 	buf_printf(f->out, "</text>\n");
 }
 

@@ -10,7 +10,7 @@
 /* Suffixes by which tools choose colours. */
 static const char *const marks[] = {
 	[KIND_PROCESS] = "", [KIND_USER] = "", [KIND_KERNEL] = "_[k]", [KIND_JIT] = "_[j]",
-	[KIND_INLINED] = "_[i]",
+	[KIND_INLINED] = "_[i]", [KIND_CUT] = "",
 };
 
 static void folded_line(struct buf *out, struct buf *label, const struct folds *f,

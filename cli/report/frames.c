@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "lib/base/utf8.h"
-#include "lib/base/json.h"
 #include "frames.h"
 
 #define REPLACEMENT "\xef\xbf\xbd"	/* U+FFFD */
@@ -23,6 +22,8 @@ enum kind frame_kind(const struct symbol *symbol)
 {
 	if (symbol->inlined)
 		return KIND_INLINED;
+	if (symbol_is_cut(symbol))
+		return KIND_CUT;
 	if (!symbol->image)
 		return symbol->start >> 63 ? KIND_KERNEL : KIND_USER;
 	if (symbol->image->kernel)
@@ -62,6 +63,18 @@ bool report_is_partial(const struct report *r)
 	const struct walk_stats *stats = walk_stats(r->profile->walk);
 
 	return stats->cut || stats->drops > 0;
+}
+
+void report_put_ends(struct json *json, const struct chains *c)
+{
+	json_number(json, "chains_cut", c->cut);
+	json_number(json, "chains_ended", c->ended);
+	json_number(json, "chains_whole", c->whole);
+	json_number(json, "chains_pointers", c->pointers);
+	json_open(json, "cuts", '{');
+	for (uint32_t i = chains_next(c, CHAIN_ENDS); i != CHAIN_ENDS; i = chains_next(c, i))
+		json_number(json, chain_end_cut_key(i), c->cuts[i]);
+	json_close(json, '}');
 }
 
 const char *report_image_state(enum image_state state)

@@ -3,11 +3,12 @@
 #ifndef PMCBPF_CLI_REPORT_FRAMES_H
 #define PMCBPF_CLI_REPORT_FRAMES_H
 
+#include "lib/base/json.h"
 #include "chain.h"
 #include "event.h"
 #include "report.h"
 
-enum kind { KIND_PROCESS, KIND_USER, KIND_KERNEL, KIND_JIT, KIND_INLINED };
+enum kind { KIND_PROCESS, KIND_USER, KIND_KERNEL, KIND_JIT, KIND_INLINED, KIND_CUT };
 
 enum kind frame_kind(const struct symbol *symbol);
 
@@ -22,6 +23,9 @@ void report_put_plain(struct buf *out, const char *text, const char *avoid, char
 
 /* Are samples missing, or the log's end? */
 bool report_is_partial(const struct report *r);
+
+/* How the chains ended, as members of the current object: "chains_cut", "chains_whole", … */
+void report_put_ends(struct json *json, const struct chains *c);
 
 /* Names of image states, as JSON has them. */
 const char *report_image_state(enum image_state state);

@@ -2,6 +2,7 @@
 /* pmcstat -m and -a: each sample by itself, in FreeBSD's form. */
 #include <inttypes.h>
 
+#include "lib/base/chain_end.h"
 #include "cli/common/common.h"
 #include "print.h"
 #include "report.h"
@@ -42,9 +43,13 @@ int report_pc_lines(struct report_lines *l, struct walk *w, const struct walk_sa
 	return lines_push(l);
 }
 
-/* "pc function file:line" of each address in the chain, then "--". */
+/* "pc function file:line" of each address, then "--"; 0 stands for callers that are missing. */
 int report_chain_lines(struct report_lines *l, struct walk *w, const struct walk_sample *sample)
 {
+	const unsigned int cut = chain_end_cut_at(sample->flags, sample->pc,
+						  (unsigned int)sample->npc);
+	char room[CHAIN_FRAME_MAX];
+
 	for (size_t i = 0; i < sample->npc; i++) {
 		const struct frame *frame;
 		struct place place;
@@ -59,6 +64,9 @@ int report_chain_lines(struct report_lines *l, struct walk *w, const struct walk
 		buf_add(l->out, " ", 1);
 		print_text(l->out, frame->file && frame->line ? frame->file : "??");
 		buf_printf(l->out, ":%u\n", frame->file ? frame->line : 0);
+		if (i + 1 == cut)
+			buf_printf(l->out, "0x0 %s ??:0\n",
+				   chain_end_frame(PMC_CC_F_TO_END(sample->flags), room));
 	}
 	buf_add(l->out, "--\n", 3);
 	return lines_push(l);

@@ -169,6 +169,7 @@ static uint32_t pprof_location(struct pprof *pp, uint32_t number)
 		pb_number(&pp->part, 2, in);
 	pb_number(&pp->part, 3,
 		  place->image ? image_address(p->symbols, place->image, place->offset) :
+		  place->cut   ? 0 :
 				 place->offset);
 	if (lines.len > 0)
 		buf_add(&pp->part, lines.data, lines.len);
@@ -255,10 +256,39 @@ static void pprof_types(struct pprof *pp)
 	pb_number(pp->out, DEFAULT_SAMPLE_TYPE, pprof_string(pp, "samples"));
 }
 
+static void pprof_comment(struct pprof *pp, struct buf *text)
+{
+	buf_add(text, "", 1);
+	pp->out->failed |= text->failed;
+	if (!text->failed)
+		pb_number(pp->out, COMMENT, pprof_string_add(pp, text->data));
+	buf_free(text);
+}
+
+static void pprof_ends(struct pprof *pp, const struct chains *c)
+{
+	struct buf whole = { 0 }, pointers = { 0 }, cut = { 0 };
+
+	if (c->ended) {
+		buf_printf(&whole, "whole call chains: ");
+		chains_put_share(&whole, c);
+		pprof_comment(pp, &whole);
+	}
+	if (c->pointers) {
+		buf_printf(&pointers, "call chains by frame pointers in part: %llu of %llu samples",
+			   (unsigned long long)c->pointers, (unsigned long long)c->samples);
+		pprof_comment(pp, &pointers);
+	}
+	if (c->cut) {
+		buf_printf(&cut, "cut call chains: %llu of %llu samples",
+			   (unsigned long long)c->cut, (unsigned long long)c->samples);
+		pprof_comment(pp, &cut);
+	}
+}
+
 static void pprof_times(struct pprof *pp)
 {
 	const struct walk_stats *stats = walk_stats(pp->r->profile->walk);
-	char cut[80];
 
 	pb_number(pp->out, TIME_NANOS,
 		  (uint64_t)stats->began.tv_sec * 1000000000u + (uint64_t)stats->began.tv_nsec);
@@ -267,11 +297,7 @@ static void pprof_times(struct pprof *pp)
 	if (report_is_partial(pp->r))
 		pb_number(pp->out, COMMENT,
 			  pprof_string(pp, "partial: samples are missing, or the log's end"));
-	if (stats->chains_cut) {
-		snprintf(cut, sizeof(cut), "cut call chains: %llu of %llu samples",
-			 (unsigned long long)stats->chains_cut, (unsigned long long)stats->passed);
-		pb_number(pp->out, COMMENT, pprof_string_add(pp, cut));
-	}
+	pprof_ends(pp, &stats->ends);
 }
 
 /* Readers take the first mapping for the program: the executable with the hottest stack. */

@@ -97,7 +97,7 @@ char *row_text(const struct report_row *row, bool apart)
 	const char *name = symbol_text(row->symbol, room);
 	char *text = NULL;
 
-	if (!apart || !row->symbol->name)
+	if (!apart || !row->symbol->name || symbol_is_cut(row->symbol))
 		return strdup(name);
 	return asprintf(&text, "%s+0x%" PRIx64, name, row->offset) < 0 ? NULL : text;
 }

@@ -5,7 +5,6 @@
  */
 #include <stdlib.h>
 
-#include "lib/base/json.h"
 #include "frames.h"
 #include "pairs.h"
 
@@ -225,7 +224,7 @@ void report_speedscope(const struct report *r, struct buf *out)
 	json_string(&s.json, "exporter", "pmcbpf");
 	json_string(&s.json, "name", r->log);
 	json_bool(&s.json, "partial", report_is_partial(r));
-	json_number(&s.json, "chains_cut", walk_stats(r->profile->walk)->chains_cut);
+	report_put_ends(&s.json, &walk_stats(r->profile->walk)->ends);
 	json_open(&s.json, "shared", '{');
 	speedscope_frames(&s);
 	json_close(&s.json, '}');

@@ -54,7 +54,8 @@ static int dubious_count(const struct profile *p, struct dubious *d)
 		const struct place *place = &p->places[p->stacks[i].place];
 		bool kernel = place->offset & WALK_KERNEL;
 
-		d->user[i] = d->user[p->stacks[i].caller] + (!place->image && !kernel);
+		d->user[i] = d->user[p->stacks[i].caller] +
+			     (!place->image && !kernel && !place->cut);
 		d->kernel[i] = d->kernel[p->stacks[i].caller] + (!place->image && kernel);
 	}
 	return 0;
@@ -153,7 +154,7 @@ static uint64_t dubious_frames(const struct profile *p)
 	uint64_t frames = 0;
 
 	for (size_t i = 1; depth && i < p->nstacks; i++)
-		depth[i] = depth[p->stacks[i].caller] + 1;
+		depth[i] = depth[p->stacks[i].caller] + !p->places[p->stacks[i].place].cut;
 	for (size_t i = 0; depth && i < p->ntallies; i++)
 		frames += p->tallies[i].samples * depth[p->tallies[i].stack];
 	free(depth);
@@ -179,7 +180,7 @@ static void stats_gaps(const struct report *r, const struct walk_stats *s, const
 		note("WARNING: \"%s\" has no end: this report is partial, it shows what was "
 		     "recorded before", r->log);
 	log_note_gaps(r->log, s->drops, s->lost);
-	log_note_cut(r->log, s->chains_cut, s->passed);
+	chains_note_cut(r->log, &s->ends);
 	if (s->samples && !s->passed)
 		note("WARNING: none of the %llu samples in \"%s\" passes the filters",
 		     (unsigned long long)s->samples, r->log);
@@ -221,7 +222,9 @@ void report_statistics(const struct report *r, bool zeros, struct buf *out)
 	stats_line(out, "#samples/unknown-object", s->unknown_object, zeros);
 	stats_line(out, "#samples/unknown-function", s->unknown_function, zeros);
 	stats_line(out, "#callchain/dubious-frames", s->dubious_frames, zeros);
-	stats_line(out, "#callchain/cut", s->chains_cut, false);
+	stats_line(out, "#callchain/cut", s->ends.cut, false);
+	stats_line(out, "#callchain/whole", s->ends.whole, false);
+	stats_line(out, "#callchain/frame-pointers", s->ends.pointers, false);
 	stats_gaps(r, s, &gaps);
 	stats_images(r, gaps.missed);
 	free(gaps.missed);

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "lib/base/array.h"
-#include "lib/base/json.h"
 #include "frames.h"
 #include "pairs.h"
 #include "print.h"
@@ -162,7 +161,7 @@ static void json_put_statistics(struct json *json, const struct walk_stats *s)
 	json_number(json, "drops", s->drops);
 	json_number(json, "lost", s->lost);
 	json_number(json, "chains", s->chains);
-	json_number(json, "chains_cut", s->chains_cut);
+	report_put_ends(json, &s->ends);
 	json_number(json, "execs", s->execs);
 	json_number(json, "exec_elf", s->exec_elf);
 	json_number(json, "exec_unknown", s->exec_unknown);
@@ -299,11 +298,13 @@ static void json_put_code(struct json_table *t)
 			json_number(json, "image", image->number);
 		else
 			json_null(json, "image");
-		if (symbol->inlined)
+		if (symbol->inlined || symbol_is_cut(symbol))
 			json_null(json, "offset");
 		else
 			json_put_hex(json, "offset", symbol->start);
 		json_bool(json, "inlined", symbol->inlined);
+		if (symbol_is_cut(symbol))
+			json_string(json, "cut", chain_end_cut_key((uint32_t)symbol->start));
 		json_close(json, '}');
 	}
 	json_close(json, ']');

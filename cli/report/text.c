@@ -86,6 +86,8 @@ static const char *symbol_image(const struct text_line *line)
 		return "";
 	if (symbol->image)
 		return symbol->image->name;
+	if (symbol_is_cut(symbol))
+		return "";
 	return place_in_kernel(symbol) ? SYMBOLS_HIDDEN : "(no mapping)";
 }
 
@@ -161,7 +163,8 @@ static void text_head(const struct layout *l, struct buf *out)
 static bool line_shown(const struct report *r, const struct report_row *row, uint64_t samples)
 {
 	return percent(row->self, samples) >= r->threshold ||
-	       (row->symbol->image && percent(row->total, samples) >= r->threshold);
+	       ((row->symbol->image || symbol_is_cut(row->symbol)) &&
+		percent(row->total, samples) >= r->threshold);
 }
 
 /* Columns of the longest function and image. */
@@ -298,6 +301,27 @@ static void text_event(const struct report *r, uint32_t number, const struct wal
 	free(rows);
 }
 
+static void text_ends(const struct report *r, const struct chains *c, struct buf *out)
+{
+	const uint64_t cut = c->cuts[PMC_CHAIN_NOT_RECORDED];
+	struct buf share = { 0 };
+
+	if (c->ended) {
+		chains_put_share(&share, c);
+		buf_add(&share, "", 1);
+		out->failed |= share.failed;
+		if (!share.failed)
+			text_note(r, out, "# whole chains: %s", share.data);
+	}
+	if (c->pointers)
+		text_note(r, out, "# by frame pointers in part: %llu, without proof",
+			  (unsigned long long)c->pointers);
+	if (cut)
+		text_note(r, out, "# cut chains: %llu, their outermost callers are missing",
+			  (unsigned long long)cut);
+	buf_free(&share);
+}
+
 /* The recording, and whether it is complete. */
 static void text_header(const struct report *r, const struct walk_stats *s, struct buf *out)
 {
@@ -318,9 +342,7 @@ static void text_header(const struct report *r, const struct walk_stats *s, stru
 			  (unsigned long long)s->drops, (unsigned long long)s->lost);
 	else
 		text_note(r, out, "# gaps: %llu", (unsigned long long)s->drops);
-	if (s->chains_cut)
-		text_note(r, out, "# cut chains: %llu, their outermost callers are missing",
-			  (unsigned long long)s->chains_cut);
+	text_ends(r, &s->ends, out);
 	text_note(r, out, "# end: %s", s->cut ? "missing, this is a part" : "complete");
 }
 

@@ -152,9 +152,9 @@ static const char *top_remark(const struct top *t, char room[static 64])
 	else if (gaps)
 		snprintf(room, 64, "Samples are missing: %" PRIu64 " gap%s so far", gaps,
 			 gaps == 1 ? "" : "s");
-	else if (stats->chains_cut)
+	else if (stats->ends.cut)
 		snprintf(room, 64, "Call chains that are cut: %" PRIu64 " of %" PRIu64 " samples",
-			 stats->chains_cut, stats->passed);
+			 stats->ends.cut, stats->passed);
 	else if (t->kept && t->ended)
 		return "The end of the log; q quits";
 	else

@@ -83,7 +83,7 @@ static const char *list_function_name(struct view_list *l, uint64_t key,
 static const char *symbol_image_name(const struct symbol *symbol)
 {
 	if (!symbol->image)
-		return "[unknown]";
+		return symbol_is_cut(symbol) ? "" : "[unknown]";
 	if (strcmp(symbol->image->name, "[kernel.kallsyms]") == 0 ||
 	    strcmp(symbol->image->name, SYMBOLS_HIDDEN) == 0)
 		return "kernel";

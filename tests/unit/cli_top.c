@@ -33,9 +33,10 @@ static struct symbol symbols[NSYMBOLS] = {
 
 /* A function has one place, memcpy() two. */
 static struct place places[] = {
-	{ &demo, 0x120, true }, { &demo, 0x230, true }, { &libc, 0x1010, false },
-	{ &demo, 0x5000, false }, { &kernel, 0x9020, false }, { &libc, 0x2004, false },
-	{ NULL, 0x7f0000001234, false }, { &libc, 0x1020, false },
+	{ &demo, 0x120, true, false }, { &demo, 0x230, true, false },
+	{ &libc, 0x1010, false, false }, { &demo, 0x5000, false, false },
+	{ &kernel, 0x9020, false, false }, { &libc, 0x2004, false, false },
+	{ NULL, 0x7f0000001234, false, false }, { &libc, 0x1020, false, false },
 };
 static const int symbol_of[] = { MAIN, COPY, MEMCPY, NAMELESS, SCHEDULE, RARE, NOWHERE, MEMCPY };
 

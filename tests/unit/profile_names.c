@@ -338,7 +338,7 @@ static void test_running(void **state)
 	}
 	running_id(id);
 	kernel = symbols_image(s, "[kernel.kallsyms]", id, 20, SYMBOLS_KERNEL);
-	place = (struct place){ kernel, function - text + 1, false };
+	place = (struct place){ .image = kernel, .offset = function - text + 1 };
 	assert_string_equal(symbol_text(symbols_function(s, &place), room), "schedule");
 	assert_int_equal(image_address(s, kernel, function - text), function);
 	/* Another kernel's names are not this one's. */

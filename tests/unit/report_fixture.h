@@ -45,11 +45,15 @@ static struct symbol code[] = {
 /* At each place: one frame, or two if something is inlined there. */
 enum { AT_MAIN, AT_HOT, AT_MIX, AT_ODD, AT_BARE, AT_TICK, AT_JIT, AT_LOST, AT_HOT2, NPLACES };
 static struct place places[] = {
-	[AT_MAIN] = { &images[0], 0x111, true }, [AT_HOT] = { &images[0], 0x222, false },
-	[AT_MIX] = { &images[0], 0x230, false }, [AT_ODD] = { &images[2], 0x404, false },
-	[AT_BARE] = { &images[2], 0x500, false }, [AT_TICK] = { &images[1], 0x604, false },
-	[AT_JIT] = { &images[3], 0x704, false }, [AT_LOST] = { NULL, 0x7fff0000, false },
-	[AT_HOT2] = { &images[0], 0x241, true },
+	[AT_MAIN] = { &images[0], 0x111, true, false },
+	[AT_HOT] = { &images[0], 0x222, false, false },
+	[AT_MIX] = { &images[0], 0x230, false, false },
+	[AT_ODD] = { &images[2], 0x404, false, false },
+	[AT_BARE] = { &images[2], 0x500, false, false },
+	[AT_TICK] = { &images[1], 0x604, false, false },
+	[AT_JIT] = { &images[3], 0x704, false, false },
+	[AT_LOST] = { NULL, 0x7fff0000, false, false },
+	[AT_HOT2] = { &images[0], 0x241, true, false },
 };
 static const struct frame frames[NPLACES][2] = {
 	[AT_MAIN] = { { &code[MAIN], "work.c", 30 } }, [AT_HOT] = { { &code[HOT], "work.c", 20 } },

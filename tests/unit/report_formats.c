@@ -104,7 +104,7 @@ static void frames_lie_on_their_callers(void **state)
 	walk.stats.cut = true;
 	has(report_flamegraph, ">partial: the log has no proper end<", 1);
 	has(report_flamegraph, ">cut: ", 0);
-	walk.stats.chains_cut = 7;
+	walk.stats.ends.cut = walk.stats.ends.cuts[PMC_CHAIN_NOT_RECORDED] = 7;
 	has(report_flamegraph, ">cut: the outermost callers of 7 samples are missing<", 1);
 	has(report_speedscope, "\"chains_cut\":7", 1);
 	has(report_json, "\"chains_cut\":7", 1);

@@ -20,7 +20,8 @@ static inline struct symbols *with_root(const char *root)
 
 static inline const struct symbol *function(struct symbols *s, struct image *image, uint64_t offset)
 {
-	const struct symbol *symbol = symbols_function(s, &(struct place){ image, offset, false });
+	const struct place place = { .image = image, .offset = offset };
+	const struct symbol *symbol = symbols_function(s, &place);
 
 	assert_non_null(symbol);
 	return symbol;
