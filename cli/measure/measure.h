@@ -67,6 +67,13 @@ enum seen {
 #define SEEN_OF(analysis) ((unsigned int)(analysis) << 21)
 
 struct analysis;
+struct event_group;
+
+/* The members of {a,b,c}, as they are typed elsewhere. */
+struct event_list {
+	size_t n;
+	const char *member[PMC_GROUP_MAX_MEMBERS];
+};
 
 /* The time at which counting of a process begins. */
 enum from {
@@ -145,6 +152,7 @@ struct measure {
 
 	struct column *columns;
 	size_t ncolumns;
+	struct event_group *groups;
 	struct target_wanted *wanted;
 	size_t nwanted;
 	struct target *targets;
@@ -175,6 +183,18 @@ int pmcs_release(struct measure *m);
 int pmcs_join(struct measure *m, struct column *column, const char *spec);
 /* Does a PMC that counts descendants still have a process to count?  Needs SIGIO blocked. */
 bool pmcs_have_descendants(const struct measure *m);
+
+/*
+ * groups.c.  groups_split() splits {a,b,c}, which it keeps, into the specifiers of a group's
+ * columns; NULL: `arg` is one event.  groups_commit() follows the allocation of all columns.
+ * groups_read() takes the values of a group's columns, or returns -1 with errno.
+ */
+int groups_split(struct measure *m, const char *arg, const struct event_list **list);
+void groups_free(struct measure *m);
+int groups_commit(const struct measure *m);
+int groups_read(struct measure *m, struct column *leader);
+/* True if the column is in no group, or the first of one: only then its PMC is started, … */
+bool groups_lead(const struct measure *m, const struct column *column);
 
 /*
  * targets.c.  targets_want() notes a -t: a number, tid:NUMBER, cgroup:PATH or a regular

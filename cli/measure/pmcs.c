@@ -46,6 +46,17 @@ int pmcs_add(struct measure *m, const struct column *column)
 	return 0;
 }
 
+static int column_fail(const struct measure *m, const struct column *column)
+{
+	const size_t place = (size_t)(column - m->columns) + 1 - column->leader;
+
+	if (!column->leader)
+		return fail_pmc(EX_OSERR, "ERROR: Cannot allocate %s-mode pmc with specification "
+				"\"%s\"", column_scope(column), column->spec);
+	return fail_pmc(EX_OSERR, "ERROR: Cannot allocate %s-mode pmc with specification \"%s\", "
+			"member %zu of a group", column_scope(column), column->spec, 1 + place);
+}
+
 static int column_allocate(struct measure *m, struct column *column, const char *spec)
 {
 	uint32_t bits;
@@ -54,10 +65,10 @@ static int column_allocate(struct measure *m, struct column *column, const char 
 		column->flags |= PMC_F_THREAD;
 	if (targets_cgroup(m) >= 0 && PMC_IS_VIRTUAL_MODE(column->mode))
 		column->flags |= PMC_F_CGROUP;
-	if (pmc_allocate(spec, column->mode, column->flags, column->cpu, &column->id,
-			 PMC_IS_SAMPLING_MODE(column->mode) ? column_rate(column) : 0) != 0)
-		return fail_pmc(EX_OSERR, "ERROR: Cannot allocate %s-mode pmc with specification "
-				"\"%s\"", column_scope(column), column->spec);
+	if ((column->leader ? pmc_allocate_group : (pmc_allocate))(
+		    spec, column->mode, column->flags, column->cpu, &column->id,
+		    PMC_IS_SAMPLING_MODE(column->mode) ? column_rate(column) : 0) != 0)
+		return column_fail(m, column);
 	column->allocated = true;
 	if (*column->unit || pmc_width(column->id, &bits) != 0)
 		bits = WIDTH_UNKNOWN;
@@ -89,10 +100,17 @@ int pmcs_allocate(struct measure *m)
 				"ERROR: Initialization of the pmc(3) library failed");
 	if (pmc_npmc(0) < 0)
 		return fail_pmc(EX_OSERR, "ERROR: Cannot determine the number of PMCs on CPU 0");
-	for (size_t i = 0; i < m->ncolumns && !code; i++)
-		if (!place_waits(&m->columns[i]))
-			code = column_allocate(m, &m->columns[i], m->columns[i].spec);
-	return code;
+	for (size_t i = 0; i < m->ncolumns && !code; i++) {
+		struct column *column = &m->columns[i];
+
+		if (!place_waits(column))
+			code = column_allocate(m, column, column->spec);
+		else if (column->leader)
+			return fail(EX_USAGE, "ERROR: \"%s\" in a group: a symbol has an address "
+				    "after the exec only, when the group counts: write the "
+				    "address, or count it outside of the group.", column->spec);
+	}
+	return code ? code : groups_commit(m);
 }
 
 /* A process that has ended meanwhile is an error only if no other is left. */
@@ -113,10 +131,16 @@ static int column_attach(struct measure *m, const struct column *column, pid_t p
 			(int)pid);
 }
 
+/* True for a PMC of processes by which its group is attached. */
+static bool column_attaches(const struct measure *m, const struct column *column)
+{
+	return PMC_IS_VIRTUAL_MODE(column->mode) && column->allocated && groups_lead(m, column);
+}
+
 static int thread_attach(struct measure *m, pid_t tid, size_t *attached)
 {
 	for (size_t i = 0; i < m->ncolumns; i++) {
-		if (!PMC_IS_VIRTUAL_MODE(m->columns[i].mode) || !m->columns[i].allocated)
+		if (!column_attaches(m, &m->columns[i]))
 			continue;
 		if (pmc_attach_thread(m->columns[i].id, tid) == 0)
 			++*attached;
@@ -135,7 +159,7 @@ static int process_attach(struct measure *m, pid_t pid, size_t *attached)
 	int code = 0;
 
 	for (size_t i = 0; i < m->ncolumns && !code; i++) {
-		if (PMC_IS_VIRTUAL_MODE(m->columns[i].mode) && m->columns[i].allocated)
+		if (column_attaches(m, &m->columns[i]))
 			code = column_attach(m, &m->columns[i], pid, attached);
 	}
 	if (!code && *attached > before && m->verbosity >= 2)
@@ -147,7 +171,7 @@ static int process_attach(struct measure *m, pid_t pid, size_t *attached)
 static int cgroup_attach(struct measure *m)
 {
 	for (size_t i = 0; i < m->ncolumns; i++) {
-		if (!PMC_IS_VIRTUAL_MODE(m->columns[i].mode) || !m->columns[i].allocated)
+		if (!column_attaches(m, &m->columns[i]))
 			continue;
 		if (pmc_attach_cgroup(m->columns[i].id, targets_cgroup(m)) != 0)
 			return fail_pmc(EX_OSERR, "ERROR: cannot attach pmc \"%s\" to \"%s\"",
@@ -168,7 +192,7 @@ int pmcs_attach(struct measure *m)
 	if (targets_cgroup(m) >= 0)
 		return cgroup_attach(m);
 	for (size_t i = 0; i < m->ncolumns; i++)
-		wanted += PMC_IS_VIRTUAL_MODE(m->columns[i].mode) && m->columns[i].allocated;
+		wanted += column_attaches(m, &m->columns[i]);
 	if (m->child.pid)
 		code = process_attach(m, m->child.pid, &attached);
 	for (size_t i = 0; i < m->ntargets && !code; i++)
@@ -189,9 +213,9 @@ static int column_take_base(struct column *column)
 	return caps & PMC_CAP_WRITE ? 0 : pmc_read(column->id, &column->base);
 }
 
-static int column_start(struct column *column)
+static int column_start(const struct measure *m, struct column *column)
 {
-	if (pmc_start(column->id) != 0)
+	if (groups_lead(m, column) && pmc_start(column->id) != 0)
 		return fail_pmc(EX_OSERR, "ERROR: Cannot start pmc 0x%x \"%s\"", column->id,
 				column->name);
 	if (column_take_base(column) != 0)
@@ -212,7 +236,7 @@ int pmcs_join(struct measure *m, struct column *column, const char *spec)
 		code = column_attach(m, column, m->targets[i].pid, &attached);
 	if (!code && attached == 0)
 		code = targets_none_left(m);
-	return code ? code : column_start(column);
+	return code ? code : column_start(m, column);
 }
 
 int pmcs_start(struct measure *m)
@@ -221,7 +245,7 @@ int pmcs_start(struct measure *m)
 
 	for (size_t i = 0; i < m->ncolumns && !code; i++)
 		if (m->columns[i].allocated)
-			code = column_start(&m->columns[i]);
+			code = column_start(m, &m->columns[i]);
 	if (code)
 		return code;
 	clock_gettime(CLOCK_MONOTONIC, &m->started);
@@ -239,14 +263,26 @@ static bool column_went_offline(const struct measure *m, struct column *column)
 	return true;
 }
 
+static int column_read(struct measure *m, struct column *column)
+{
+	pmc_value_t value;
+
+	if (column->leader)
+		return groups_read(m, column);
+	if (pmc_read(column->id, &value) != 0)
+		return -1;
+	column->value = value - column->base;
+	return 0;
+}
+
 int pmcs_read(struct measure *m)
 {
 	for (size_t i = 0; i < m->ncolumns; i++) {
 		struct column *column = &m->columns[i];
-		pmc_value_t value;
 
-		if (pmc_read(column->id, &value) == 0) {
-			column->value = value - column->base;
+		if (!groups_lead(m, column))
+			continue;
+		if (column_read(m, column) == 0) {
 			column->away = false;
 		} else if (!column_went_offline(m, column)) {
 			return fail_pmc(EX_OSERR, "ERROR: Cannot read pmc \"%s\"", column->name);
@@ -302,6 +338,8 @@ int pmcs_release(struct measure *m)
 		if (!column->allocated)
 			continue;
 		column->allocated = false;
+		if (!groups_lead(m, column))	/* it goes with the first of its group */
+			continue;
 		if (pmc_stop(column->id) != 0 && !column_went_offline(m, column) && !code)
 			code = fail_pmc(EX_OSERR, "ERROR: cannot stop pmc 0x%x \"%s\"", column->id,
 					column->name);

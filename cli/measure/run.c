@@ -436,6 +436,7 @@ int measure_end(struct measure *m)
 	for (size_t i = 0; i < m->ncolumns; i++)
 		free(m->columns[i].name);
 	free(m->columns);
+	groups_free(m);
 	fd_close(m->child.pidfd);
 	fd_close(m->recorded);
 	fd_close(m->signal_fd);

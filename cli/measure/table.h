@@ -18,6 +18,7 @@ struct column {
 	uint32_t flags;
 	int cpu;		/* PMC_CPU_ANY in process scope */
 	char unit[TOPOLOGY_NAME];	/* that the sum is of; "": the CPU stands for itself */
+	size_t leader;		/* 1 + the index of its group's first column; 0: in no group */
 	size_t part;		/* 0: shown; else 1 + the index of the column that shows its sum */
 	bool cumulative;
 	bool allocated;

@@ -160,6 +160,10 @@ static int pmc_record_choose_events(struct pmc_record *r)
 		return pmc_record_add_event(r, defaults[!pmc_record_can_sample(r, HARDWARE, cpu)],
 					    &cpus);
 	for (size_t i = 0; i < r->nevents && !code; i++) {
+		if (*r->events[i] == '{')
+			return fail(EX_USAGE, "ERROR: \"%s\": a group is counted, because each "
+				    "sampled event has a period of its own: sample its events by "
+				    "several -e, or count it with pmcstat -p", r->events[i]);
 		if (!pmc_record_can_sample(r, r->events[i], cpu))
 			return fail_pmc(EX_OSERR, "ERROR: Cannot sample \"%s\"", r->events[i]);
 		code = pmc_record_add_event(r, r->events[i], &cpus);

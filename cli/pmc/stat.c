@@ -215,6 +215,27 @@ static int stat_refuse_slot(struct stat_run *s, const struct stat_slot *slot)
 	return 0;
 }
 
+/* 1 + the index of the column whose group this one joins, perhaps its own. */
+static size_t stat_leader(const struct stat_run *s, const struct column *column)
+{
+	for (size_t i = 0; i < s->m.ncolumns; i++)
+		if (s->m.columns[i].leader && s->m.columns[i].cpu == column->cpu)
+			return 1 + i;
+	return 1 + (size_t)(column - s->m.columns);
+}
+
+/* The counts of the default set, which have ratios, are a group. */
+static int stat_allocate_column(struct stat_run *s, const struct stat_slot *slot,
+				struct column *column)
+{
+	if (!slot->kind || s->system)
+		return pmc_allocate(column->spec, column->mode, column->flags, column->cpu,
+				    &column->id, 0);
+	column->leader = stat_leader(s, column);
+	return pmc_allocate_group(column->spec, column->mode, column->flags, column->cpu,
+				  &column->id, 0);
+}
+
 static int slot_allocate_on(struct stat_run *s, struct stat_slot *slot, int cpu, bool *gone)
 {
 	const struct column one = {
@@ -232,7 +253,7 @@ static int slot_allocate_on(struct stat_run *s, struct stat_slot *slot, int cpu,
 	slot->ncolumns++;
 	if (place_waits(column))
 		return 0;
-	if (pmc_allocate(column->spec, column->mode, column->flags, cpu, &column->id, 0) != 0) {
+	if (stat_allocate_column(s, slot, column) != 0) {
 		*gone = true;
 		return stat_refuse_slot(s, slot);	/* slot_drop() drops the column */
 	}
@@ -282,6 +303,8 @@ static int stat_allocate(struct stat_run *s)
 	for (int i = 0; i < NSLOTS && !code; i++)
 		code = slot_allocate(s, &s->slots[i], &cpus);
 	stat_note_missing(s);
+	if (!code)
+		code = groups_commit(&s->m);
 	if (s->m.ncolumns)
 		s->m.seen |= s->system ? SEEN_SYSTEM_PMC : SEEN_PROCESS_PMC;
 	getrusage(RUSAGE_CHILDREN, &s->before);
@@ -305,6 +328,10 @@ static int stat_choose_events(struct stat_run *s, char *list)
 	while ((name = strsep(&rest, ","))) {
 		if (!*name)
 			return fail(EX_USAGE, "ERROR: an event without a name in the list of -j");
+		if (strpbrk(name, "{}"))
+			return fail(EX_USAGE, "ERROR: \"%s\": pmc stat counts the events of -j one "
+				    "by one, and its own as a group; pmcstat -p counts groups",
+				    name);
 		if (count == MAX_CHOSEN)
 			return fail(EX_USAGE, "ERROR: -j takes at most %d events; pmcstat(8) "
 				    "counts more", MAX_CHOSEN);

@@ -61,9 +61,10 @@ static bool parse_unit(struct parse *p, int code)
 	return false;
 }
 
-static int parse_add_column(struct parse *p, const char *spec, enum pmc_mode mode, int cpu)
+static int parse_add_column(struct parse *p, const char *spec, enum pmc_mode mode, int cpu,
+			    size_t leader)
 {
-	struct column column = { .spec = spec, .mode = mode, .cpu = cpu,
+	struct column column = { .spec = spec, .mode = mode, .cpu = cpu, .leader = leader,
 				 .cumulative = p->cumulative };
 
 	if (mode == PMC_MODE_SC && topology_name("", cpu, p->unit, column.unit) != 0)
@@ -86,9 +87,32 @@ static int parse_add_column(struct parse *p, const char *spec, enum pmc_mode mod
 	return pmcs_add(p->m, &column);
 }
 
+/* One event, or all of a group. */
+static int parse_add_events(struct parse *p, const char *arg, const struct event_list *list,
+			    enum pmc_mode mode, int cpu)
+{
+	const size_t leader = p->m->ncolumns + 1;
+	int code = 0;
+
+	if (!list)
+		return parse_add_column(p, arg, mode, cpu, 0);
+	for (size_t i = 0; i < list->n && !code; i++)
+		code = parse_add_column(p, list->member[i], mode, cpu, leader);
+	return code;
+}
+
+static int parse_add(struct parse *p, const char *arg, enum pmc_mode mode)
+{
+	const struct event_list *list;
+	int code = groups_split(p->m, arg, &list);
+
+	return code ? code : parse_add_events(p, arg, list, mode, PMC_CPU_ANY);
+}
+
 static int parse_add_on_cpus(struct parse *p, const char *arg, enum pmc_mode mode)
 {
-	int code = 0;
+	const struct event_list *list;
+	int code = groups_split(p->m, arg, &list);
 
 	if (mode == PMC_MODE_SS && p->unit != UNIT_CPU)
 		return fail(EX_USAGE, "ERROR: option --per-%s is for counts: write --per-cpu "
@@ -97,7 +121,7 @@ static int parse_add_on_cpus(struct parse *p, const char *arg, enum pmc_mode mod
 	p->idle_unit = NULL;
 	for (int cpu = cpulist_next(&p->cpus, 0); cpu >= 0 && !code;
 	     cpu = cpulist_next(&p->cpus, cpu + 1))
-		code = parse_add_column(p, arg, mode, cpu);
+		code = parse_add_events(p, arg, list, mode, cpu);
 	return code;
 }
 
@@ -138,7 +162,7 @@ static int parse_show_events(struct parse *p, int letter, const char *arg)
 
 #define ANALYSIS_ROW(code, name, arg, help) { code, name, arg, help },
 static const struct opt options[] = {
-	{ 'p', "process-pmc", "EVENT", "count EVENT in the command or the -t processes" },
+	{ 'p', "process-pmc", "EVENT", "count EVENT, or a group {A,B}, in the processes" },
 	{ 's', "system-pmc", "EVENT", "count EVENT on whole CPUs" },
 	{ 'P', "process-sampling", "EVENT", "sample EVENT in the command or the -t processes" },
 	{ 'S', "system-sampling", "EVENT", "sample EVENT on whole CPUs" },
@@ -228,9 +252,9 @@ static int parse_option(struct parse *p, int code, const char *arg)
 	if (parse_unit(p, code))
 		return 0;
 	switch (code) {
-	case 'p': return parse_add_column(p, arg, PMC_MODE_TC, PMC_CPU_ANY);
+	case 'p': return parse_add(p, arg, PMC_MODE_TC);
 	case 's': return parse_add_on_cpus(p, arg, PMC_MODE_SC);
-	case 'P': return parse_add_column(p, arg, PMC_MODE_TS, PMC_CPU_ANY);
+	case 'P': return parse_add(p, arg, PMC_MODE_TS);
 	case 'S': return parse_add_on_cpus(p, arg, PMC_MODE_SS);
 	case 'n': return opt_count(arg, "count", &p->rate);
 	case 'N': p->no_chain = !p->no_chain; return 0;

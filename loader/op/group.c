@@ -6,7 +6,8 @@
 
 #include "group.h"
 
-#define FLAGS_GROUP PMC_F_DESCENDANTS
+/* Those of chains say nothing about counts. */
+#define FLAGS_GROUP (PMC_F_DESCENDANTS | PMC_F_CALLCHAIN | PMC_F_USERCALLCHAIN)
 
 int group_deny(struct reason *why, struct pmc *const *list, unsigned int n, unsigned int failed,
 	       int err)
@@ -41,9 +42,15 @@ int group_admit(const struct wire_allocate_req *a, struct reason *why)
 	if (PMC_IS_SYSTEM_MODE(a->mode))
 		return deny(why, -EOPNOTSUPP, "a group counts processes: counters of whole CPUs "
 			    "are read one after another, not at one instant");
+	if (a->flags & PMC_F_CGROUP)
+		return deny(why, -EOPNOTSUPP, "a group counts processes, and no cgroup "
+			    "(PMC_F_CGROUP): count the cgroup's events one by one");
+	if (a->flags & PMC_F_THREAD)
+		return deny(why, -EOPNOTSUPP, "a group counts whole processes, and no single "
+			    "thread (PMC_F_THREAD): count the thread's events one by one");
 	if (a->flags & ~(uint32_t)FLAGS_GROUP)
-		return deny(why, -EOPNOTSUPP, "members of a group take no flag but "
-			    "PMC_F_DESCENDANTS: 0x%x", a->flags & ~(uint32_t)FLAGS_GROUP);
+		return deny(why, -EOPNOTSUPP, "a group is not logged process by process "
+			    "(PMC_F_LOG_PROCCSW, PMC_F_LOG_PROCEXIT): log its events one by one");
 	return 0;
 }
 

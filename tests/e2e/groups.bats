@@ -109,7 +109,7 @@ complete() { expect "$1" 'commitgroup 0' id "$first" commitgroup all; }
 	theirs=$first
 	expect own "alloc EINVAL*1 or 0, not 3" caps $READ tracepoint $ENTER group 3 alloc 3 $CLASS 0 any 0
 	expect own "alloc EOPNOTSUPP*a group counts processes*" group 1 alloc 1 $CLASS 0 0 0
-	expect own "alloc EOPNOTSUPP*members of a group take no flag*" alloc 3 $CLASS 0 any 0x8000
+	expect own "alloc EOPNOTSUPP*no single thread*" alloc 3 $CLASS 0 any 0x8000
 	expect other "alloc EOPNOTSUPP*no time slices*" alloc 3 15 0x2000e any 0
 	expect own "commitgroup EINVAL*1 to 16 members, not 0" commitgroup 0
 	expect own "commitgroup EINVAL*1 to 16 members, not 4294967295" commitgroup 0xffffffff

@@ -40,6 +40,11 @@ static struct {
 	unsigned int reads[MAX_PMCS];
 	unsigned int npmcs;
 	unsigned char narrow[MAX_PMCS];
+	struct fake_group {
+		pmc_id_t member[PMC_GROUP_MAX_MEMBERS];
+		unsigned int n;
+	} groups[MAX_PMCS + 1];
+	unsigned int ngroups;
 } fake;
 
 __attribute__((format(printf, 1, 2))) static void record(const char *format, ...)
@@ -149,6 +154,57 @@ API int pmc_read(pmc_id_t pmcid, pmc_value_t *value)
 	if (enter(READ) != 0)
 		return -1;
 	*value = PMC_ID_TO_ROWINDEX(pmcid) * 1000ULL * ++fake.reads[PMC_ID_TO_ROWINDEX(pmcid)];
+	return 0;
+}
+
+/* Groups are numbered from 1; their leader is added first. */
+API int pmc_allocate_group(const char *spec, enum pmc_mode mode, uint32_t flags, int cpu,
+			   pmc_id_t *pmcid, uint64_t count)
+{
+	return pmc_allocate(spec, mode, flags, cpu, pmcid, count);
+}
+
+API int pmc_group_create(uint32_t *groupid)
+{
+	if (++fake.ngroups == MAX_PMCS)
+		abort();
+	*groupid = fake.ngroups;
+	return 0;
+}
+
+API int pmc_group_add(uint32_t groupid, pmc_id_t pmcid, int leader)
+{
+	struct fake_group *g = &fake.groups[groupid];
+
+	record("group %u %s %u\n", groupid, leader ? "leader" : "add", PMC_ID_TO_ROWINDEX(pmcid));
+	if (g->n == PMC_GROUP_MAX_MEMBERS || leader != !g->n)
+		abort();
+	g->member[g->n++] = pmcid;
+	return 0;
+}
+
+API int pmc_group_commit(uint32_t groupid)
+{
+	record("commit %u\n", groupid);
+	return 0;
+}
+
+API int pmc_group_read(pmc_id_t leader, uint32_t *nmembers, struct pmc_group_member *members,
+		       struct pmc_group_times *times)
+{
+	const struct fake_group *g = &fake.groups[1];
+
+	if (times)
+		abort();
+	while (g->n && g->member[0] != leader)
+		g++;
+	if (g->n > *nmembers)
+		abort();
+	for (*nmembers = 0; *nmembers < g->n; ++*nmembers) {
+		members[*nmembers].pm_pmcid = g->member[*nmembers];
+		if (pmc_read(g->member[*nmembers], &members[*nmembers].pm_value) != 0)
+			return -1;
+	}
 	return 0;
 }
 
