@@ -129,9 +129,9 @@ static struct ring *rings_oldest(struct rings *rs, uint64_t horizon)
 	return best;
 }
 
-unsigned int rings_drain(struct rings *rs, uint64_t horizon,
-			 void (*fn)(void *arg, const struct abi_rec *rec, const uint64_t *data),
-			 void *arg)
+uint64_t rings_drain(struct rings *rs, uint64_t horizon,
+		     void (*fn)(void *arg, const struct abi_rec *rec, const uint64_t *data),
+		     void *arg)
 {
 	unsigned int n = 0;
 	struct ring *r;
@@ -160,5 +160,5 @@ unsigned int rings_drain(struct rings *rs, uint64_t horizon,
 	}
 	for (unsigned int cpu = 0; cpu < rs->ncpu; cpu++)
 		__atomic_store_n(rs->ring[cpu].consumer, rs->ring[cpu].at, __ATOMIC_RELEASE);
-	return n;
+	return horizon;
 }

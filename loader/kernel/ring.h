@@ -20,11 +20,11 @@ void rings_free(struct rings *r);
 
 /*
  * Calls fn for every record up to `horizon`, a time from clock_ns(), oldest first.  The record and
- * the words behind it are checked for length and are valid during the call only.  Returns the
- * number of records.
+ * the words behind it are checked for length and are valid during the call only.  Returns
+ * the time up to which all records have been delivered: earlier if one is still being written.
  */
-unsigned int rings_drain(struct rings *r, uint64_t horizon,
-			 void (*fn)(void *arg, const struct abi_rec *rec, const uint64_t *data),
-			 void *arg);
+uint64_t rings_drain(struct rings *r, uint64_t horizon,
+		     void (*fn)(void *arg, const struct abi_rec *rec, const uint64_t *data),
+		     void *arg);
 
 #endif

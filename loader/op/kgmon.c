@@ -65,7 +65,7 @@ int op_kgmon(struct request *rq)
 		return err;
 	/* Samples taken so far are counted before the change. */
 	if (a->what != WIRE_KGMON_STATE)
-		sample_log_drain(rq->d->samples);
+		sample_log_complete(rq->d->samples);
 	if (a->what == WIRE_KGMON_START)
 		err = profile_start(rq);
 	else if (a->what == WIRE_KGMON_STOP)

@@ -149,7 +149,7 @@ int op_flushlog(struct request *rq)
 
 	if (!o->log)
 		return log_missing(rq);
-	sample_log_drain(rq->d->samples);
+	sample_log_complete(rq->d->samples);
 	rq->s->later.ticket = logfile_flush(o->log);
 	DEBUG(&rq->d->debug, LOGGING, FLUSH, "pid %d: up to buffer %llu", o->cred.pid,
 	      (unsigned long long)rq->s->later.ticket);
@@ -175,7 +175,7 @@ int op_closelog(struct request *rq)
 
 	if (!o->log)
 		return log_missing(rq);
-	sample_log_drain(rq->d->samples);
+	sample_log_finish(rq->d->samples, o);
 	logfile_close(o->log);
 	return 0;
 }
@@ -189,7 +189,7 @@ int op_writelog(struct request *rq)
 
 	if (!o->log)
 		return log_missing(rq);
-	sample_log_drain(rq->d->samples);
+	sample_log_complete(rq->d->samples);
 	ev.pl_u.pl_u.pl_userdata = a->userdata;
 	if (!logfile_put(o->log, clock_ns(), &ev))
 		return 0;

@@ -240,7 +240,7 @@ void logbook_end(struct daemon *d, struct owner *o)
 	TAILQ_FOREACH(p, &o->pmcs, owned)
 		if (pmc_needs_log(p))
 			(void)count_stop(p->count, &(struct reason){ "" });
-	sample_log_drain(d->samples);
+	sample_log_finish(d->samples, o);
 	TAILQ_FOREACH(p, &o->pmcs, owned)
 		if (pmc_needs_log(p))
 			p->state = PMC_STATE_STOPPED;

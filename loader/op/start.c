@@ -147,7 +147,7 @@ int op_pmcstop(struct request *rq)
 		(void)count_stop(p->count, &(struct reason){ "" });
 	/* Its samples that are still in the rings count. */
 	if (p->recorder) {
-		recorder_drain(p->recorder);
+		recorder_finish(p->recorder);
 		recorder_stop(p->recorder);
 	}
 	lifetime_stop(p);

@@ -401,21 +401,21 @@ void lifetime_stop(struct pmc *p)
 	p->logs_all = false;
 }
 
-/* --- records --------------------------------------------------------------------------------- */
-
-/* True if the owner's log may have the addresses of kernel modules. */
-static bool owner_knows_kernel(const struct owner *o)
+bool lifetime_withholds(const struct lifetime *l, const struct owner *o, uint64_t until)
 {
+	const struct follow *f;
 	const struct pmc *p;
-	bool knows = false;
 
-	TAILQ_FOREACH(p, &o->pmcs, owned) {
-		if (pmc_is_sampling(p) && p->kernel == KERNEL_ADDRESSES)
-			return false;
-		knows |= pmc_is_sampling(p) && p->kernel == KERNEL_NAMES;
-	}
-	return knows;
+	if (!l->procs || owner_logs_all(o))
+		return l->procs && process_events_any_pending(l->procs, until);
+	TAILQ_FOREACH(p, &o->pmcs, owned)
+		LIST_FOREACH(f, &p->follows, of_pmc)
+			if (process_events_pending(l->procs, f->pid, until))
+				return true;
+	return false;
 }
+
+/* --- records --------------------------------------------------------------------------------- */
 
 static void event_log_listeners(struct lifetime *l, const struct proc_event *e,
 				 const struct pmclog_ev *ev)

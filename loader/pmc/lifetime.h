@@ -89,6 +89,8 @@ bool lifetime_late(struct lifetime *l);
  */
 enum admission { ADMITTED, NOT_ADMITTED, ADMITTED_LATER };
 enum admission lifetime_admits(struct lifetime *l, struct pmc *p, pid_t tgid, uint64_t time);
+/* True if events up to `until`, for the owner's log, wait for the end of a long exec. */
+bool lifetime_withholds(const struct lifetime *l, const struct owner *o, uint64_t until);
 /* True if any PMC follows the process. */
 bool lifetime_followed(struct lifetime *l, pid_t tgid);
 /* After a set-id exec: calls left() for each PMC that lost the process, and ends the follow. */

@@ -150,6 +150,19 @@ bool owner_logs_all(const struct owner *o)
 	return false;
 }
 
+bool owner_knows_kernel(const struct owner *o)
+{
+	const struct pmc *p;
+	bool knows = false;
+
+	TAILQ_FOREACH(p, &o->pmcs, owned) {
+		if (pmc_is_sampling(p) && p->kernel == KERNEL_ADDRESSES)
+			return false;
+		knows |= pmc_is_sampling(p) && p->kernel == KERNEL_NAMES;
+	}
+	return knows;
+}
+
 void owner_put(struct owner_table *t, struct owner *o)
 {
 	struct owner **p = owner_bucket(t, o->cred.pid);

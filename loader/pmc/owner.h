@@ -87,6 +87,8 @@ void owner_put(struct owner_table *t, struct owner *o);
 
 /* True if its log gets the events of all processes. */
 bool owner_logs_all(const struct owner *o);
+/* True if its log may have the addresses of kernel modules. */
+bool owner_knows_kernel(const struct owner *o);
 
 /* True once the process has exited. */
 bool owner_gone(const struct owner *o);

@@ -4,6 +4,7 @@
 
 #include <sys/pmc.h>
 
+#include "loader/base/base.h"
 #include "pmc.h"
 
 bool pmc_is_system(const struct pmc *p)
@@ -91,4 +92,26 @@ bool pmc_alone_on_row(const struct row *r, const struct user *u)
 		if (p->owner->user != u)
 			return false;
 	return !LIST_EMPTY(&r->pmcs);
+}
+
+/* The kernel itself lowers its limit if overflows take long. */
+void pmc_say_paused(const struct pmc *p, const struct messages *to)
+{
+	char rate[16], percent[16];
+
+	(void)file_line("/proc/sys/kernel/perf_event_max_sample_rate", rate, sizeof(rate));
+	(void)file_line("/proc/sys/kernel/perf_cpu_time_max_percent", percent, sizeof(percent));
+	messages_put(to, LOG_NOTICE,
+		"the kernel pauses PMC 0x%08x of process %d, which samples too often: "
+		"kernel.perf_event_max_sample_rate=%s allows so many samples a second, and is "
+		"lowered where they take more than kernel.perf_cpu_time_max_percent=%s; a longer "
+		"period helps", p->id, p->owner->cred.pid, rate, percent);
+}
+
+void pmc_say_lost(const struct pmc *p, const struct messages *to)
+{
+	messages_put(to, LOG_NOTICE,
+		"PMC 0x%08x of process %d has not sampled all the time: another user of the PMU "
+		"took its counter (pmccontrol --doctor may name it), or a target became set-id",
+		p->id, p->owner->cred.pid);
 }

@@ -63,4 +63,8 @@ struct pmc *pmc_own_on_row(const struct owner *o, unsigned int row, bool system,
 /* True if no other user has PMCs on the row. */
 bool pmc_alone_on_row(const struct row *r, const struct user *u);
 
+/* Reports a PMC that the kernel pauses, and one that has lost its counter or a target. */
+void pmc_say_paused(const struct pmc *p, const struct messages *to);
+void pmc_say_lost(const struct pmc *p, const struct messages *to);
+
 #endif

@@ -15,7 +15,7 @@ static void release_one(struct row_table *rows, struct pmc *p)
 	      p->row);
 	if (p->recorder && p->state == PMC_STATE_RUNNING) {
 		(void)count_stop(p->count, &(struct reason){ "" });
-		recorder_drain(p->recorder);
+		recorder_finish(p->recorder);
 	}
 	/* First: processes leave one by one, and later execs of theirs get no verdict. */
 	lifetime_forget(p);

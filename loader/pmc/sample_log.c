@@ -10,6 +10,7 @@
 #include <sys/pmc.h>
 
 #include "chain.h"
+#include "drain_waits.h"
 #include "loader/base/base.h"
 #include "kgmon.h"
 #include "lifetime.h"
@@ -17,11 +18,13 @@
 #include "pmc.h"
 #include "loader/kernel/kernel.h"
 #include "sample_log.h"
+#include "value_record.h"
 
 #define MAX_RECORDERS ABI_SAMPLERS	/* an id is slot | generation * this */
 _Static_assert(ABI_PC_KERNEL == PMCLOG_PC_KERNEL, "the log's value and the ring's");
 
 #define TICK_NS	    50000000		/* between drains; a half-full ring causes one earlier */
+#define WAIT_NS	    2000000		/* the same while a fiber waits for them */
 
 struct recorder {
 	struct sample_log *t;
@@ -34,8 +37,7 @@ struct recorder {
 	bool paused;			/* the kernel has paused it, and that is logged */
 	bool profiles;			/* feeds the kernel profile now */
 	uint32_t id;
-	uint32_t rate;			/* ticks a second; 0: no clock */
-	uint64_t rest[2];		/* ns short of a whole tick, of SWITCH and EXIT */
+	struct value_clock clock;	/* of a counting PMC */
 	struct abi_samples accounted;	/* the part of sampler_counts() accounted for */
 };
 
@@ -56,6 +58,7 @@ struct sample_log {
 	uint32_t generation;
 	struct wire_driverstats stats;
 	uint64_t chains_cut;
+	struct drain_waits waits;
 	struct recorder *slot[MAX_RECORDERS];
 };
 
@@ -73,6 +76,7 @@ int sample_log_new(struct sample_log **out, const struct samplers_config *config
 	t->engine = engine;
 	t->life = life;
 	t->kgmon = kgmon;
+	drain_waits_init(&t->waits);
 	t->epoll = epoll_create1(EPOLL_CLOEXEC);
 	t->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (t->epoll < 0 || t->timer < 0 || epoll_ctl(t->epoll, EPOLL_CTL_ADD, t->timer, &e))
@@ -109,8 +113,8 @@ int sample_log_fd(const struct sample_log *t)
 static void timer_set(const struct sample_log *t)
 {
 	bool on = t->nrecorders || t->nlogs || t->clock;
-	struct itimerspec when = { .it_value.tv_nsec = on ? TICK_NS : 0,
-				   .it_interval.tv_nsec = on ? TICK_NS : 0 };
+	long ns = drain_waits_any(&t->waits) ? WAIT_NS : on ? TICK_NS : 0;
+	struct itimerspec when = { .it_value.tv_nsec = ns, .it_interval.tv_nsec = ns };
 
 	timerfd_settime(t->timer, 0, &when, NULL);
 }
@@ -159,39 +163,12 @@ static void sample_put(struct sample_log *t, const struct recorder *tr, const st
 		chain_count_cut(t, tr->pmc->owner);
 }
 
-/*
- * Clocks count nanoseconds, and records have ticks; the rest of a tick is carried to the next
- * record, so that the records add up to the PMC's value.
- */
-static uint64_t value_ticks(const struct recorder *tr, uint64_t *rest, uint64_t value)
-{
-	__uint128_t ticks = (__uint128_t)value * tr->rate + *rest;
-
-	if (!tr->rate)
-		return value;
-	*rest = (uint64_t)(ticks % NS_PER_S);
-	return (uint64_t)(ticks / NS_PER_S);
-}
-
 static void value_put(struct recorder *tr, const struct abi_rec *rec, uint64_t value)
 {
 	struct pmclog_ev ev;
 
-	if (rec->kind == ABI_REC_SWITCH) {
-		ev.pl_type = PMCLOG_TYPE_PROCCSW;
-		ev.pl_u.pl_c.pl_pmcid = tr->pmc->id;
-		ev.pl_u.pl_c.pl_pid = (pid_t)rec->pid;
-		ev.pl_u.pl_c.pl_tid = (pid_t)rec->tid;
-		ev.pl_u.pl_c.pl_value = value_ticks(tr, &tr->rest[0], value);
-	} else if (rec->kind == ABI_REC_EXIT) {
-		ev.pl_type = PMCLOG_TYPE_PROCEXIT;
-		ev.pl_u.pl_e.pl_pmcid = tr->pmc->id;
-		ev.pl_u.pl_e.pl_pid = rec->pid;
-		ev.pl_u.pl_e.pl_value = value_ticks(tr, &tr->rest[1], value);
-	} else {
-		return;
-	}
-	(void)logfile_put(tr->pmc->owner->log, rec->time, &ev);
+	if (value_record_make(&ev, &tr->clock, tr->pmc->id, rec, value))
+		(void)logfile_put(tr->pmc->owner->log, rec->time, &ev);
 }
 
 static void record_take(void *arg, const struct abi_rec *rec, const uint64_t *data)
@@ -216,28 +193,6 @@ static void record_take(void *arg, const struct abi_rec *rec, const uint64_t *da
 		sample_put(t, tr, rec, data);
 	else if (tr->pmc->owner->log)
 		value_put(tr, rec, data[0]);
-}
-
-/* The kernel itself lowers its limit if overflows take long. */
-static void recorder_say_paused(const struct recorder *tr)
-{
-	char rate[16], percent[16];
-
-	(void)file_line("/proc/sys/kernel/perf_event_max_sample_rate", rate, sizeof(rate));
-	(void)file_line("/proc/sys/kernel/perf_cpu_time_max_percent", percent, sizeof(percent));
-	messages_put(tr->t->engine->debug->messages, LOG_NOTICE,
-		"the kernel pauses PMC 0x%08x of process %d, which samples too often: "
-		"kernel.perf_event_max_sample_rate=%s allows so many samples a second, and is "
-		"lowered where they take more than kernel.perf_cpu_time_max_percent=%s; a longer "
-		"period helps", tr->pmc->id, tr->pmc->owner->cred.pid, rate, percent);
-}
-
-static void recorder_say_lost(const struct recorder *tr)
-{
-	messages_put(tr->t->engine->debug->messages, LOG_NOTICE,
-		"PMC 0x%08x of process %d has not sampled all the time: another user of the PMU "
-		"took its counter (pmccontrol --doctor may name it), or a target became set-id",
-		tr->pmc->id, tr->pmc->owner->cred.pid);
 }
 
 /* `n` samples or records are missing; sampling stopped `gaps` times, for unknown numbers. */
@@ -278,7 +233,7 @@ static void recorder_account(struct sample_log *t, struct recorder *tr)
 	now = sampler_counts(t->samplers, tr->id);
 	if (lost) {
 		tr->lost = true;
-		recorder_say_lost(tr);
+		pmc_say_lost(tr->pmc, t->engine->debug->messages);
 	}
 	t->stats.intr_processed += (uint32_t)(now.samples - accounted->samples);
 	o->stats.intr_processed += (uint32_t)(now.samples - accounted->samples);
@@ -297,7 +252,7 @@ static void recorder_account(struct sample_log *t, struct recorder *tr)
 		      (unsigned long long)(now.dropped - accounted->dropped));
 	if (now.paused != accounted->paused && !tr->paused) {
 		tr->paused = true;
-		recorder_say_paused(tr);
+		pmc_say_paused(tr->pmc, t->engine->debug->messages);
 	}
 	*accounted = now;
 }
@@ -345,11 +300,11 @@ static void unmaps_account(struct sample_log *t)
 void sample_log_drain(struct sample_log *t)
 {
 	unsigned int left = t->nrecorders;
-	uint64_t ticks, horizon = lifetime_collect(t->life, clock_ns());
+	uint64_t ticks, begun = clock_ns(), horizon = lifetime_collect(t->life, begun);
 
 	(void)!read(t->timer, &ticks, sizeof(ticks));
 	if (t->rings)
-		rings_drain(samplers_rings(t->samplers), horizon, record_take, t);
+		horizon = rings_drain(samplers_rings(t->samplers), horizon, record_take, t);
 	lifetime_write(t->life, horizon);
 	if (t->rings)
 		t->stats.log_sweeps++;
@@ -360,6 +315,36 @@ void sample_log_drain(struct sample_log *t)
 			recorder_account(t, t->slot[i]);
 			left--;
 		}
+	drain_waits_wake(&t->waits, begun, horizon);
+}
+
+/* False: some records up to now are still to come. */
+static bool drain_complete(struct sample_log *t)
+{
+	struct fibers *fs = t->engine->fibers;
+	uint64_t now = clock_ns();
+	struct drain_wait w;
+
+	sample_log_drain(t);
+	if (t->waits.written < now && drain_wait_begin(&t->waits, fs, &w)) {
+		timer_set(t);
+		drain_wait_end(&t->waits, fs, &w, now);
+		timer_set(t);
+	}
+	return t->waits.written >= now;
+}
+
+void sample_log_complete(struct sample_log *t)
+{
+	(void)drain_complete(t);
+}
+
+void sample_log_finish(struct sample_log *t, struct owner *o)
+{
+	uint64_t now = clock_ns();
+
+	if (o->log && (!drain_complete(t) || lifetime_withholds(t->life, o, now)))
+		owner_add_lost(t, o, 0, 1);
 }
 
 int sample_log_flush(struct sample_log *t)
@@ -486,7 +471,7 @@ int recorder_new(struct sample_log *t, struct pmc *p, uint32_t rate, struct reco
 	}
 	tr->t = t;
 	tr->pmc = p;
-	tr->rate = rate;
+	tr->clock.rate = rate;
 	tr->id = ABI_LOG_ID(++t->generation * MAX_RECORDERS + (uint32_t)slot);
 	tr->samples = pmc_is_sampling(p);
 	if (tr->samples) {
@@ -561,9 +546,14 @@ void recorder_stop(struct recorder *tr)
 	tr->profiles = false;
 }
 
-void recorder_drain(struct recorder *tr)
+void recorder_finish(struct recorder *tr)
 {
-	sample_log_drain(tr->t);
+	if (drain_complete(tr->t))
+		return;
+	if (tr->profiles)
+		kgmon_lost(tr->t->kgmon, false, 1);
+	else
+		owner_add_lost(tr->t, tr->pmc->owner, 0, 1);
 }
 
 void recorder_left(struct recorder *tr, pid_t tgid, bool exec)

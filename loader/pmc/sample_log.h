@@ -16,6 +16,9 @@
  *   5. Each recorder compares the programs' counts of samples, drops and pauses with those of the
  *	last drain, and marks a gap in its log for missing ones.
  *
+ * A drain ends early where the kernel has not yet written all of an exec.  Operations behind which
+ * records would be dropped wait for the next drains: sample_log_complete(), sample_log_finish().
+ *
  * A *recorder* is a PMC's place here: its number in records (slot | generation), and for a sampling
  * PMC the program and tag that its perf events carry.  Example: a PMC is released while samples of
  * it are in the rings; its slot is free, the generation of the next recorder differs, and the late
@@ -30,6 +33,7 @@
 struct engine;
 struct kgmon;
 struct lifetime;
+struct owner;
 struct pmc;
 struct sample_log;
 struct recorder;
@@ -46,7 +50,14 @@ void sample_log_listen(struct sample_log *t, bool on);
 /* Readable when sample_log_drain() is due, which returns quickly if there is nothing to do. */
 int sample_log_fd(const struct sample_log *t);
 void sample_log_drain(struct sample_log *t);
-/* The same, after all open slices have been ended on every CPU; errors as of flush_all(). */
+/* Drains until all records up to now are written: the fiber waits for execs in progress. */
+void sample_log_complete(struct sample_log *t);
+/*
+ * The same where the owner's log, or a PMC of it, ends.  The log has a gap if records are still
+ * missing then, or wait for the end of a long exec.
+ */
+void sample_log_finish(struct sample_log *t, struct owner *o);
+/* sample_log_drain() after open slices have been ended on every CPU; errors as of flush_all(). */
 int sample_log_flush(struct sample_log *t);
 
 /* The profiling clock, which samples for the kernel profile alone. */
@@ -71,8 +82,11 @@ void recorder_stop(struct recorder *tr);
 int recorder_program(const struct recorder *tr);
 /* The tag of a sampling PMC's events, for struct perf_event_spec. */
 uint64_t recorder_tag(const struct recorder *tr);
-/* Reads its last records: called after the PMC has stopped, and before its count is freed. */
-void recorder_drain(struct recorder *tr);
+/*
+ * sample_log_complete() after the PMC has stopped, and before its count is freed.  Samples that are
+ * still missing then are reported as lost.
+ */
+void recorder_finish(struct recorder *tr);
 /*
  * The PMC no longer measures the process, after a detach or (`exec`) after a set-id exec.  After
  * such an exec the process's share is logged as at an exit; after a detach it is dropped.

@@ -537,6 +537,16 @@ bool process_events_pending(const struct process_events *p, pid_t pid, uint64_t 
 	return e && e->time <= time;
 }
 
+bool process_events_any_pending(const struct process_events *p, uint64_t time)
+{
+	const struct exec *e;
+
+	LIST_FOREACH(e, &p->execs.all, in_all)
+		if (!e->secure && e->time <= time)
+			return true;
+	return false;
+}
+
 bool process_events_execs(struct process_events *p, pid_t pid, bool within)
 {
 	/* First: its verdict comes later, or is read below. */

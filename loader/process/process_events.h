@@ -67,8 +67,9 @@ uint64_t process_events_collect(struct process_events *p, uint64_t horizon);
 /* The next event up to `until`, valid until the next call; NULL: none. */
 const struct proc_event *process_events_next(struct process_events *p, uint64_t until);
 
-/* An exec of the target was in progress at that time, and has no verdict yet. */
+/* An exec of the target, or of any, was in progress at that time, and has no verdict yet. */
 bool process_events_pending(const struct process_events *p, pid_t pid, uint64_t time);
+bool process_events_any_pending(const struct process_events *p, uint64_t time);
 /*
  * Reads the notes.  True if an exec of the target has no verdict, or was secure and PROC_SECURE has
  * not been collected.  `within`: the target is in an exec whose beginning may not have been noted.

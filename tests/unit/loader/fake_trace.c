@@ -28,6 +28,8 @@ int sample_log_new(struct sample_log **out, const struct samplers_config *config
 void sample_log_free(struct sample_log *t) { free(t); }
 int sample_log_fd(const struct sample_log *t) { return -1; }
 void sample_log_drain(struct sample_log *t) {}
+void sample_log_complete(struct sample_log *t) {}
+void sample_log_finish(struct sample_log *t, struct owner *o) {}
 int sample_log_flush(struct sample_log *t) { return 0; }
 void sample_log_listen(struct sample_log *t, bool on) {}
 void sample_log_stats(const struct sample_log *t, struct wire_driverstats *stats) {}
@@ -51,7 +53,7 @@ void recorder_free(struct recorder *tr)
 	free(tr);
 }
 
-void recorder_drain(struct recorder *tr) {}
+void recorder_finish(struct recorder *tr) {}
 int recorder_start(struct recorder *tr, struct reason *why) { return 0; }
 void recorder_stop(struct recorder *tr) {}
 int sample_log_clock(struct sample_log *t, bool on, struct reason *why) { return 0; }

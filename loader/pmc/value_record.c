@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* See value_record.h. */
+#include <sys/pmc.h>
+
+#include "loader/base/base.h"
+#include "value_record.h"
+
+/*
+ * Clocks count nanoseconds, and records have ticks; the rest of a tick is carried to the next
+ * record, so that the records add up to the PMC's value.
+ */
+static uint64_t value_ticks(uint32_t rate, uint64_t *rest, uint64_t value)
+{
+	__uint128_t ticks = (__uint128_t)value * rate + *rest;
+
+	if (!rate)
+		return value;
+	*rest = (uint64_t)(ticks % NS_PER_S);
+	return (uint64_t)(ticks / NS_PER_S);
+}
+
+bool value_record_make(struct pmclog_ev *ev, struct value_clock *clock, uint32_t pmcid,
+		       const struct abi_rec *rec, uint64_t value)
+{
+	if (rec->kind == ABI_REC_SWITCH) {
+		ev->pl_type = PMCLOG_TYPE_PROCCSW;
+		ev->pl_u.pl_c.pl_pmcid = pmcid;
+		ev->pl_u.pl_c.pl_pid = (pid_t)rec->pid;
+		ev->pl_u.pl_c.pl_tid = (pid_t)rec->tid;
+		ev->pl_u.pl_c.pl_value = value_ticks(clock->rate, &clock->rest[0], value);
+	} else if (rec->kind == ABI_REC_EXIT) {
+		ev->pl_type = PMCLOG_TYPE_PROCEXIT;
+		ev->pl_u.pl_e.pl_pmcid = pmcid;
+		ev->pl_u.pl_e.pl_pid = rec->pid;
+		ev->pl_u.pl_e.pl_value = value_ticks(clock->rate, &clock->rest[1], value);
+	} else {
+		return false;
+	}
+	return true;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Makes the records of counting PMCs: values at context switches and exits. */
+#ifndef PMCBPF_VALUE_RECORD_H
+#define PMCBPF_VALUE_RECORD_H
+
+#include "bpf/log/log_abi.h"
+#include "loader/log/log.h"
+
+/* Counts nanoseconds, or events if it has no rate. */
+struct value_clock {
+	uint32_t rate;			/* ticks a second; 0: no clock */
+	uint64_t rest[2];		/* ns short of a whole tick, of SWITCH and EXIT */
+};
+
+/* False: the record has no value. */
+bool value_record_make(struct pmclog_ev *ev, struct value_clock *clock, uint32_t pmcid,
+		       const struct abi_rec *rec, uint64_t value);
+
+#endif
