@@ -69,12 +69,18 @@ static enum pmc_mode pmc_record_mode(const struct pmc_record *r)
 	return r->system ? PMC_MODE_SS : PMC_MODE_TS;
 }
 
-/* Called before an old log is overwritten: a wrong event must not destroy it. */
+/*
+ * Called before an old log is overwritten: a wrong event must not destroy it.  The address of a
+ * symbol shows later.
+ */
 static bool pmc_record_can_sample(const struct pmc_record *r, const char *spec, int cpu)
 {
+	const struct column column = { .spec = spec, .mode = pmc_record_mode(r) };
 	pmc_id_t id;
 
-	if (pmc_allocate(spec, pmc_record_mode(r), 0, cpu, &id, 0) != 0)
+	if (place_waits(&column))
+		return true;
+	if (pmc_allocate(spec, column.mode, 0, cpu, &id, 0) != 0)
 		return false;
 	pmc_release(id);
 	return true;
@@ -178,7 +184,7 @@ static int pmc_record_measure(struct pmc_record *r)
 {
 	static measure_phase *const phases[] = {
 		pmcs_allocate, run_prepare, child_spawn, targets_find, pmcs_attach,
-		record_begin,  pmcs_start,  child_go,	 run_loop,     run_finish,
+		record_begin,  pmcs_start,  child_go,	 place_all,    run_loop,   run_finish,
 	};
 	int code = guard_output(r->m.log, GUARD_LOG) ?: child_check(&r->m) ?:
 		   pmc_record_choose_events(r);

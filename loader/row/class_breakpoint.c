@@ -5,7 +5,7 @@
  *
  * A register that watches all processes of a CPU slows down each of them that comes to that
  * address.  Privileged owners may have that, and so share one event in slices; the PMCs of others
- * are per-task events, which slow down their own targets only.
+ * are per-task events, which slow down their own targets only, and so are those that sample.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -19,7 +19,8 @@
 #include "loader/policy/policy.h"
 #include "row.h"
 
-#define CAPS_BREAKPOINT (PMC_CAP_READ | PMC_CAP_WRITE | PMC_CAP_USER | PMC_CAP_SYSTEM)
+#define CAPS_BREAKPOINT (PMC_CAP_READ | PMC_CAP_WRITE | PMC_CAP_USER | PMC_CAP_SYSTEM | \
+			 PMC_CAP_INTERRUPT)
 #define FLAGS_LOG	(PMC_F_LOG_PROCCSW | PMC_F_LOG_PROCEXIT)
 #define INSTRUCTION	4u	/* bytes, where executions may have short lengths */
 #define USER_BITS	56u	/* no program has higher addresses, on any CPU */
@@ -178,8 +179,12 @@ static int class_breakpoint_plan(struct allocation *p, struct reason *why)
 	p->spec.event.user = p->a->caps & PMC_CAP_USER ||
 			     (p->machine->engine->breakpoints.user_only && !b.kernel);
 	p->spec.event.kernel = p->a->caps & PMC_CAP_SYSTEM;
-	p->spec.in_tasks = !p->system && !b.kernel && !policy_privileged(p->cred);
-	if (p->spec.in_tasks && p->a->flags & FLAGS_LOG)
+	if (p->spec.sampling && !p->system && b.kernel)
+		return deny(why, -EOPNOTSUPP, "%s: a breakpoint in the kernel belongs to no task: "
+			    "sample the CPUs (pmcstat -S), or count it", p->name);
+	p->spec.in_tasks = !p->system && !b.kernel &&
+			   (p->spec.sampling || !policy_privileged(p->cred));
+	if (p->spec.in_tasks && !p->spec.sampling && p->a->flags & FLAGS_LOG)
 		return deny(why, -EPERM, "%s: breakpoints of unprivileged owners belong to tasks, "
 			    "without time slices that could be logged: leave the log of switches "
 			    "and exits out, or get CAP_PERFMON", p->name);
@@ -189,8 +194,6 @@ static int class_breakpoint_plan(struct allocation *p, struct reason *why)
 
 const struct class_ops class_breakpoint = {
 	.separator = "", .rediscovered = true, .sources = true,
-	.unsampled = "its hits are counted only, and perf record -e mem:... takes "
-		     "samples",
 	.holder = &holder_breakpoint, .add_rows = class_breakpoint_add_rows,
 	.plan = class_breakpoint_plan,
 };
