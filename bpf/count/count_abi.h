@@ -118,7 +118,8 @@ struct abi_cpu {
 	__u32 hit_next, hit_due;	/* the same for the tracepoint of switches */
 	__u64 snapshot[ABI_COUNTS];	/* an owner's counts at one instant … */
 	__u64 snapshot_number;		/* … as this request wanted them */
-	__u64 pad[46];			/* to a power of two, so that a shift finds the element */
+	char comm[ABI_COMM];		/* of the thread of the slice that has ended, if logged */
+	__u64 pad[44];			/* to a power of two, so that a shift finds the element */
 };
 
 struct abi_member {
@@ -140,12 +141,24 @@ struct abi_soft {
  */
 #define ABI_LOG_SWITCH 0x80000000u
 #define ABI_LOG_EXIT   0x40000000u
-#define ABI_LOG_ID(log) ((log) & 0x3fffffffu)
+#define ABI_LOG_THREAD 0x20000000u
+#define ABI_LOG_ID(log) ((log) & 0x1fffffffu)
 #define ABI_OPEN_LOGGED 0x80000000u	/* in abi_open.set */
 #define ABI_MAX_SHARES 262144
 struct abi_share {
 	__u32 tgid, log;		/* ABI_LOG_ID() */
 };
+
+/*
+ * With ABI_LOG_THREAD a thread's share, under its own number, is kept until its last switch or the
+ * PMC's stop.  A thread that has never run has none.
+ */
+struct abi_thread_share {
+	__u64 count;
+	__u32 tgid, reserved;
+	char comm[ABI_COMM];		/* at the end of its latest slice */
+};
+#define ABI_THREAD_BATCH 256u		/* shares that threads_log ends at once */
 
 /*
  * Resources that the programs allocate are charged to a user's account: targets to the account of
@@ -154,7 +167,7 @@ struct abi_share {
 #define ABI_MAX_ACCOUNTS ABI_MAX_OWNERS
 enum abi_charge {
 	ABI_CHARGE_TARGETS,		/* live processes in `targets` */
-	ABI_CHARGE_SHARES,		/* elements of `shares` */
+	ABI_CHARGE_SHARES,		/* elements of `shares` and `thread_shares` */
 	ABI_CHARGES
 };
 struct abi_account {

@@ -185,7 +185,8 @@ static __always_inline void process_exited(struct task_struct *task, u32 tgid,
 static __always_inline void exited(struct task_struct *task)
 {
 	u32 tid = task->pid, tgid = task_process(task);
-	struct dying d = { .ns = task->se.sum_exec_runtime, .tgid = tgid };
+	struct dying d = { .ns = task->se.sum_exec_runtime, .tgid = tgid,
+			   .tid = task_thread(task) };
 	struct abi_target *t = bpf_map_lookup_elem(&targets, &tgid);
 
 	if (!t)
@@ -269,6 +270,8 @@ static __always_inline void index_change(u32 tgid, u32 from, u32 to)
 }
 
 extern int slice_end(u32 from, u32 to);
+extern int thread_renumber(u32 set);
+extern int thread_log(u32 set, u32 tid);
 
 static __always_inline void target_secure(struct task_struct *task, struct abi_target *t, u32 from,
 					  u32 to)
@@ -381,6 +384,7 @@ static __always_inline int on_rename_body(struct task_struct *task)
 	set = index_lookup(tgid);
 	if (set) {
 		exec_note(ABI_EXEC_BEGIN, tgid);
+		thread_renumber(set);
 		waits_end(task, set);
 	}
 	preempt_on();
@@ -443,15 +447,19 @@ static __always_inline void owner_exec(u32 tgid)
 	note(ABI_NOTE_OWNER, tgid, 0, 0);
 }
 
-static __always_inline int on_exec_body(struct task_struct *task, struct linux_binprm *bprm)
+static __always_inline int on_exec_body(struct task_struct *task, int old,
+					struct linux_binprm *bprm)
 {
-	u32 tgid = task_process(task);
+	u32 tgid = task_process(task), set;
 
 	if (!tgid)
 		return 0;
 	preempt_off();
 	owner_exec(tgid);
-	if (index_lookup(tgid))
+	set = index_lookup(tgid);
+	if (set && old != task->pid)
+		thread_log(set, old);
+	if (set)
 		target_exec(task, bprm);
 	else
 		exec_note(ABI_EXEC_OTHER, tgid);
@@ -462,13 +470,13 @@ static __always_inline int on_exec_body(struct task_struct *task, struct linux_b
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(on_exec, struct task_struct *task, int old_pid, struct linux_binprm *bprm)
 {
-	return on_exec_body(task, bprm);
+	return on_exec_body(task, old_pid, bprm);
 }
 
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(on_exec_again, struct task_struct *task, int old_pid, struct linux_binprm *bprm)
 {
-	return on_exec_body(task, bprm);
+	return on_exec_body(task, old_pid, bprm);
 }
 
 /* For hook.bpf.c, because libbpf cannot link two objects that use the same kernel function. */
@@ -546,6 +554,14 @@ static long share_forget(void *map, struct abi_share *key, u64 *share, struct fo
 	return 0;
 }
 
+static long thread_forget(void *map, struct abi_share *key, struct abi_thread_share *share,
+			  struct forget *f)
+{
+	if (key->log == f->log && !bpf_map_delete_elem(&thread_shares, key))
+		f->n++;
+	return 0;
+}
+
 /* Run by the daemon: (number of a logged PMC); returns the number of its shares. */
 SEC("raw_tp")
 int shares_forget(unsigned long long *ctx)
@@ -553,5 +569,6 @@ int shares_forget(unsigned long long *ctx)
 	struct forget f = { .log = ctx[0] };
 
 	bpf_for_each_map_elem(&shares, share_forget, &f, 0);
+	bpf_for_each_map_elem(&thread_shares, thread_forget, &f, 0);
 	return f.n;
 }

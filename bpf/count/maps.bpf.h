@@ -82,11 +82,18 @@ struct shares_map {
 	__type(value, u64);
 };
 
+struct thread_shares_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, ABI_MAX_SHARES);
+	__type(key, struct abi_share);
+	__type(value, struct abi_thread_share);
+};
+
 /* A thread's figures when it began to exit; the rest is known at its last switch. */
 struct dying {
 	u64 ns;
-	u32 tgid;	/* the daemon's number, which can no longer be looked up */
-	u32 reserved;
+	u32 tgid, tid;	/* the daemon's numbers, which can no longer be looked up */
 };
 struct dying_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -105,6 +112,7 @@ extern struct notes_map notes SEC(".maps");
 extern struct execs_map execs SEC(".maps");
 extern struct clients_map clients SEC(".maps");
 extern struct shares_map shares SEC(".maps");
+extern struct thread_shares_map thread_shares SEC(".maps");
 extern struct rings_map rings SEC(".maps");
 
 /* A process's set, by the low bits of its tgid: one word, so that a non-target costs one load. */

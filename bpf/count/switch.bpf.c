@@ -34,6 +34,7 @@ struct notes_map notes SEC(".maps");
 struct execs_map execs SEC(".maps");
 struct clients_map clients SEC(".maps");
 struct shares_map shares SEC(".maps");
+struct thread_shares_map thread_shares SEC(".maps");
 struct rings_map rings SEC(".maps");
 
 __u32 target_index[ABI_INDEX_SIZE] = {};
@@ -321,9 +322,10 @@ static __always_inline void slice_open(struct abi_cpu *c, u32 cpu, u32 set,
 
 /*
  * `due` is 1 + the hook that counts this very switch, or 0.  A switch belongs to the slice that it
- * ends, even if the program that counts switches runs after this one.
+ * ends, even if the program that counts switches runs after this one.  `last` had the CPU.
  */
-static __always_inline void slice_change(u32 cpu, u32 set, struct task_struct *task, u32 due)
+static __always_inline void slice_change(u32 cpu, u32 set, struct task_struct *last,
+					 struct task_struct *task, u32 due)
 {
 	struct abi_cpu *c = bpf_map_lookup_elem(&cpus, &cpu);
 	u32 open = open_of(cpu)->set;
@@ -337,7 +339,7 @@ static __always_inline void slice_change(u32 cpu, u32 set, struct task_struct *t
 	if (c->members)
 		fresh = slice_close(c, cpu);
 	if (open & ABI_OPEN_LOGGED)
-		slice_log(open & ~ABI_OPEN_LOGGED, cpu);
+		slice_record(c, open & ~ABI_OPEN_LOGGED, cpu, last);
 	slice_open(c, cpu, set, task, fresh);
 	c->due = c->hit_due = 0;
 }
@@ -369,6 +371,8 @@ static __always_inline void final_switch(struct task_struct *prev)
 	struct abi_set *s;
 	u32 set;
 
+	if (t)
+		thread_log(ABI_STATE_SET(t->state), d ? d->tid : task_thread(prev));
 	if (t && t->state & ABI_STATE_EXIT) {
 		__sync_fetch_and_add(&exits_begun, 1);
 		set = ABI_STATE_SET(t->state);
@@ -489,7 +493,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	if (hidden)
 		slice_missed(cpu, index_lookup(task_process(prev)), hidden);
 	if (o->set != set)
-		slice_change(cpu, set, next, 1 + switch_kind(preempt, prev_state));
+		slice_change(cpu, set, prev, next, 1 + switch_kind(preempt, prev_state));
 	/* Even without an open slice: a kernel may have hidden the switch to the thread. */
 	if (prev_state & TASK_DEAD && index_lookup(task_process(prev)))
 		final_switch(prev);
@@ -536,7 +540,7 @@ __noinline int slice_end(u32 from, u32 to)
 	__sync_lock_test_and_set(&c->busy, 1);
 	hidden = slice_look(cpu, from, task);
 	if (hidden || (open_of(cpu)->set & ~ABI_OPEN_LOGGED) == from)
-		slice_change(cpu, to, task, 0);
+		slice_change(cpu, to, task, task, 0);
 	__sync_lock_test_and_set(&c->busy, 0);
 	return 0;
 }
@@ -552,31 +556,26 @@ __noinline int slice_catch_up(void)
 		return 0;
 	__sync_lock_test_and_set(&c->busy, 1);
 	if (slice_look(cpu, set, task))
-		slice_change(cpu, set, task, 0);
+		slice_change(cpu, set, task, task, 0);
 	__sync_lock_test_and_set(&c->busy, 0);
 	return 0;
 }
 
-/*
- * Brings the counts of the process on this CPU up to date.  If it has interrupted an exec that
- * changes the slice, the daemon has to repeat it.
- */
+/* Brings the counts of this CPU's process up to date, unless it interrupts a changing slice. */
 static __always_inline void flush_here(void)
 {
 	u32 cpu = bpf_get_smp_processor_id();
 	struct abi_cpu *c = bpf_map_lookup_elem(&cpus, &cpu);
-	struct task_struct *task;
-	u32 set;
+	struct task_struct *task = bpf_get_current_task_btf();
+	u32 set = index_lookup(task_process(task));
 
 	if (!c)
 		return;
 	c->again = c->busy;
 	if (c->busy)
 		return;
-	task = bpf_get_current_task_btf();
-	set = index_lookup(task_process(task));
 	slice_look(cpu, set, task);
-	slice_change(cpu, set, task, 0);
+	slice_change(cpu, set, task, task, 0);
 	snapshot_take(cpu);
 }
 
@@ -589,8 +588,8 @@ int flush(void *ctx)
 }
 
 /*
- * The same for slices that read registers.  Before Linux 7 no program that can be run on a chosen
- * CPU may call a module, but a program attached to it may: see poke.bpf.c.
+ * The same for slices that read registers.  Before Linux 7 no program for a chosen CPU may call a
+ * module, but a program attached to it may: see poke.bpf.c.
  */
 SEC("fentry/poke")
 int flush_poked(void *ctx)

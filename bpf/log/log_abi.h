@@ -11,11 +11,14 @@
 #endif
 
 #define ABI_CHAIN_MAX 512		/* addresses of one side of a call chain */
+#define ABI_COMM      16		/* bytes of a thread's name, with its NUL */
 
 enum abi_rec_kind {
 	ABI_REC_SAMPLE = 1,
 	ABI_REC_SWITCH,			/* a slice of a logged PMC has ended: its count */
 	ABI_REC_EXIT,			/* a process of a logged PMC is gone: its share */
+	ABI_REC_THREAD,			/* a thread of a logged PMC is gone, or the PMC stops: its
+					   share and its name */
 	ABI_REC_UNMAP,			/* executable memory is about to be unmapped: start, end */
 	ABI_REC_KINDS
 };

@@ -50,6 +50,7 @@ enum opt_code {
 	OPT_PER_SOCKET,
 	OPT_PER_NODE,
 	OPT_PER_MACHINE,
+	OPT_PER_THREAD,
 };
 
 struct opt {

@@ -140,6 +140,7 @@ struct measure {
 	int record_fd;		/* for the daemon, from record_prepare() to record_begin() */
 	pid_t printer;		/* 0: none */
 	enum from from;
+	bool threads;		/* --per-thread */
 	bool logging;		/* the log is configured */
 	/* The live view (top/), or NULL.  0 or an exit code. */
 	int (*live)(struct measure *m, enum live_event event);
@@ -252,6 +253,14 @@ int record_prepare(struct measure *m);
 int record_begin(struct measure *m);
 int record_flush(struct measure *m);
 int record_end(struct measure *m);
+
+/*
+ * thread_rows.c: --per-thread.  The log has each thread's counts.  thread_rows_check() refuses PMCs
+ * and options that do not go with it; thread_rows_print() prints the rows, and fails if they do not
+ * add up to the counts.
+ */
+int thread_rows_check(const struct measure *m);
+int thread_rows_print(struct measure *m);
 
 /* place.c: the phase of breakpoints on symbols of the processes, and whether a column is one. */
 int place_all(struct measure *m);

@@ -65,6 +65,8 @@ static int column_allocate(struct measure *m, struct column *column, const char 
 		column->flags |= PMC_F_THREAD;
 	if (targets_cgroup(m) >= 0 && PMC_IS_VIRTUAL_MODE(column->mode))
 		column->flags |= PMC_F_CGROUP;
+	if (m->threads)
+		column->flags |= PMC_F_LOG_THREXIT;
 	if ((column->leader ? pmc_allocate_group : (pmc_allocate))(
 		    spec, column->mode, column->flags, column->cpu, &column->id,
 		    PMC_IS_SAMPLING_MODE(column->mode) ? column_rate(column) : 0) != 0)
@@ -343,6 +345,8 @@ int pmcs_release(struct measure *m)
 		if (pmc_stop(column->id) != 0 && !column_went_offline(m, column) && !code)
 			code = fail_pmc(EX_OSERR, "ERROR: cannot stop pmc 0x%x \"%s\"", column->id,
 					column->name);
+		if (m->threads && pmc_read(column->id, &column->value) != 0 && !code)
+			code = fail_pmc(EX_OSERR, "ERROR: Cannot read pmc \"%s\"", column->name);
 		if (pmc_release(column->id) != 0 && !code)
 			code = fail_pmc(EX_OSERR, "ERROR: cannot release pmc 0x%x \"%s\"",
 					column->id, column->name);

@@ -20,7 +20,7 @@
 
 bool record_wanted(const struct measure *m)
 {
-	return m->live || m->seen & (SEEN_SAMPLING | SEEN_EXIT_LOG | SEEN_SWITCH_LOG);
+	return m->live || m->threads || m->seen & (SEEN_SAMPLING | SEEN_EXIT_LOG | SEEN_SWITCH_LOG);
 }
 
 /* --- the log's destination ------------------------------------------------------------------ */
@@ -127,7 +127,7 @@ static int record_start_live(struct measure *m, int *fd)
 /* Is the log analysed when it has been recorded? */
 static bool record_is_analysed(const struct measure *m)
 {
-	return m->analysis && m->analysis->seen & ANALYSIS_OUTPUT;
+	return m->threads || (m->analysis && m->analysis->seen & ANALYSIS_OUTPUT);
 }
 
 /* --- beginning and end ------------------------------------------------------------------------ */

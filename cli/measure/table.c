@@ -70,9 +70,14 @@ static void column_put_head(struct buf *out, const struct column *column)
 
 /* --- the table ------------------------------------------------------------------------------ */
 
-static void rows_put_header(struct buf *out, const struct column *columns, size_t count)
+#define PID_WIDTH 7
+
+static void rows_put_header(struct buf *out, bool threads, const struct column *columns,
+			    size_t count)
 {
 	buf_add(out, "# ", 2);
+	if (threads)
+		buf_printf(out, "%*s %*s ", PID_WIDTH, "PID", PID_WIDTH, "TID");
 	for (size_t i = 0; i < count; i++) {
 		if (columns[i].part)
 			continue;
@@ -80,6 +85,15 @@ static void rows_put_header(struct buf *out, const struct column *columns, size_
 		column_put_head(out, &columns[i]);
 		buf_add(out, " ", 1);
 	}
+	if (threads)
+		buf_printf(out, "NAME");
+}
+
+/* A name may have any bytes, and the text may go to a terminal. */
+static void rows_put_name(struct buf *out, const char *name)
+{
+	for (; *name; name++)
+		buf_add(out, (unsigned char)*name < ' ' || *name == 0x7f ? "?" : name, 1);
 }
 
 /* A newline is written with the next row: a terminal has no empty line below the latest one. */
@@ -92,12 +106,17 @@ static void rows_put_table(struct buf *out, struct count_table *table, double se
 	if (!table->begun || table->rows >= table->page) {
 		if (table->begun)
 			buf_add(out, "\n", 1);
-		rows_put_header(out, columns, count);
+		rows_put_header(out, table->thread, columns, count);
 		table->begun = true;
 		table->rows = 0;
 	}
 	table->rows++;
 	buf_add(out, "\n", 1);
+	if (table->thread) {
+		buf_printf(out, "%*d %*d ", PID_WIDTH + indent, (int)table->thread->pid, PID_WIDTH,
+			   (int)table->thread->tid);
+		indent = 0;
+	}
 	for (size_t i = 0; i < count; i++) {
 		if (columns[i].part)
 			continue;
@@ -105,6 +124,8 @@ static void rows_put_table(struct buf *out, struct count_table *table, double se
 			   (unsigned long long)column_shown(columns, count, i));
 		indent = 0;
 	}
+	if (table->thread)
+		rows_put_name(out, table->thread->name);
 }
 
 static void rows_end_table(struct buf *out, const struct count_table *table)
@@ -115,23 +136,31 @@ static void rows_end_table(struct buf *out, const struct count_table *table)
 
 /* --- CSV (RFC 4180, lines end with LF) -------------------------------------------------------- */
 
+static void text_put_csv(struct buf *out, const char *text, size_t len)
+{
+	size_t i = 0;
+
+	while (i < len && !strchr("\"\n\r,", text[i]))
+		i++;
+	if (i == len) {
+		buf_add(out, text, len);
+		return;
+	}
+	buf_add(out, "\"", 1);
+	for (i = 0; i < len; i++)
+		buf_add(out, text[i] == '"' ? "\"\"" : &text[i], text[i] == '"' ? 2 : 1);
+	buf_add(out, "\"", 1);
+}
+
 static void column_put_csv(struct buf *out, const struct column *column)
 {
 	struct buf head = { 0 };
 
 	column_put_head(&head, column);
-	if (head.failed) {
+	if (head.failed)
 		out->failed = true;
-	} else if (!memchr(head.data, '"', head.len) && !memchr(head.data, '\n', head.len) &&
-		   !memchr(head.data, '\r', head.len)) {
-		buf_add(out, head.data, head.len);	/* a name holds no comma */
-	} else {
-		buf_add(out, "\"", 1);
-		for (size_t i = 0; i < head.len; i++)
-			buf_add(out, head.data[i] == '"' ? "\"\"" : &head.data[i],
-				head.data[i] == '"' ? 2 : 1);
-		buf_add(out, "\"", 1);
-	}
+	else
+		text_put_csv(out, head.data, head.len);
 	buf_free(&head);
 }
 
@@ -139,7 +168,7 @@ static void rows_put_csv(struct buf *out, struct count_table *table, double seco
 			 const struct column *columns, size_t count)
 {
 	if (!table->begun) {
-		buf_printf(out, "time");
+		buf_printf(out, table->thread ? "pid,tid,name" : "time");
 		for (size_t i = 0; i < count; i++) {
 			if (columns[i].part)
 				continue;
@@ -149,7 +178,12 @@ static void rows_put_csv(struct buf *out, struct count_table *table, double seco
 		buf_add(out, "\n", 1);
 		table->begun = true;
 	}
-	buf_printf(out, "%.6f", seconds);
+	if (table->thread) {
+		buf_printf(out, "%d,%d,", (int)table->thread->pid, (int)table->thread->tid);
+		text_put_csv(out, table->thread->name, strlen(table->thread->name));
+	} else {
+		buf_printf(out, "%.6f", seconds);
+	}
 	for (size_t i = 0; i < count; i++)
 		if (!columns[i].part)
 			buf_printf(out, ",%llu",
@@ -172,7 +206,13 @@ static void rows_put_json(struct buf *out, struct count_table *table, double sec
 
 	table->begun = true;
 	json_open(&json, NULL, '{');
-	json_seconds(&json, "time", seconds);
+	if (table->thread) {
+		json_number(&json, "pid", (uint64_t)table->thread->pid);
+		json_number(&json, "tid", (uint64_t)table->thread->tid);
+		json_string(&json, "name", table->thread->name);
+	} else {
+		json_seconds(&json, "time", seconds);
+	}
 	json_open(&json, "counters", '[');
 	for (size_t i = 0; i < count; i++) {
 		const struct column *column = &columns[i];

@@ -4,6 +4,7 @@
 #define PMCBPF_CLI_TABLE_H
 
 #include <pmc.h>
+#include <sys/pmclog.h>
 
 #include "cli/common/common.h"
 
@@ -32,7 +33,14 @@ struct column {
 	unsigned int skip;	/* blanks before the head */
 };
 
+/* A row of one thread. */
+struct thread_row {
+	pid_t pid, tid;
+	char name[PMCLOG_COMM + 1];
+};
+
 struct count_table {
+	const struct thread_row *thread;	/* that the next row is of; NULL: of all */
 	unsigned int page;	/* rows between two headers */
 	unsigned int rows;	/* since the last one */
 	bool begun;

@@ -22,6 +22,7 @@ struct parse {
 	const char *idle_cpus;		/* the value of a -c that no -s or -S has followed yet */
 	bool cumulative, descendants, exits, switches, no_chain, both_sides;
 	pmc_value_t rate;
+	bool paced;			/* -w */
 	const char *json, *csv;		/* the files of --json and --csv, or NULL */
 	bool ended;
 };
@@ -178,6 +179,7 @@ static const struct opt options[] = {
 	{ OPT_PER_SOCKET, "per-socket", NULL, "… of each socket" },
 	{ OPT_PER_NODE, "per-node", NULL, "… of each memory node" },
 	{ OPT_PER_MACHINE, "per-machine", NULL, "… of all CPUs" },
+	{ OPT_PER_THREAD, "per-thread", NULL, "a row for each thread that the -p have counted" },
 	{ 'C', "cumulative", NULL, "toggle running totals for the PMCs that follow" },
 	{ 'd', "descendants", NULL, "toggle counting descendants for the -p that follow" },
 	{ 't', "target", "PROCESS", "a process by number, or those whose name matches a regex" },
@@ -267,7 +269,7 @@ static int parse_option(struct parse *p, int code, const char *arg)
 	case 'R': return parse_once('R', arg, &m->input);
 	case 'c': return parse_cpus(p, arg);
 	case 't': return targets_want(m, arg);
-	case 'w': return parse_seconds(arg, "wait interval", &m->interval);
+	case 'w': p->paced = true; return parse_seconds(arg, "wait interval", &m->interval);
 	case 'l': return parse_seconds(arg, "duration time", &m->duration);
 	case 'o': m->output = arg; return 0;
 	case 'q': m->verbosity = 0; return 0;
@@ -278,6 +280,7 @@ static int parse_option(struct parse *p, int code, const char *arg)
 	case OPT_FROM_EXEC:
 	case OPT_FROM_FORK: targets_from(m, code); return 0;
 	case OPT_EXIT_STATUS: return 0;
+	case OPT_PER_THREAD: m->threads = true; return 0;
 	/* The form of rows; with a file, or with a log to read, a report. */
 	case OPT_JSON: m->format = &format_json; p->json = arg; return 0;
 	case OPT_CSV: m->format = &format_csv; p->csv = arg; return 0;
@@ -334,6 +337,9 @@ int args_parse(struct measure *m, int argc, char *argv[], bool *ended)
 	if (!code && !p.ended && p.idle_unit)
 		code = fail(EX_USAGE, "ERROR: option --per-%s is for the -s that follow it.",
 			    p.idle_unit);
+	if (!code && m->threads && p.paced)
+		code = fail(EX_USAGE, "ERROR: --per-thread prints its rows at the end: no -w goes "
+			    "with it.");
 	if (!code)
 		code = parse_finish_analysis(&p);
 	/* No command writes to standard output here: text of a log is the program's result. */

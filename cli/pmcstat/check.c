@@ -122,5 +122,6 @@ int check_options(struct measure *m)
 		return check->text ? fail(EX_USAGE, "ERROR: %s", check->text) : args_usage();
 	}
 	code = targets_check(m, m->seen & SEEN_PROCESS_PMC);
+	code = code ? code : thread_rows_check(m);
 	return code ? code : check_open_output(m);
 }

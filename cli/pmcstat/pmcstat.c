@@ -48,7 +48,7 @@ int main(int argc, char *argv[])
 		code = !m.input ? MEASURE_RUN(&m, phases) :
 		       m.live ? MEASURE_RUN(&m, looking) : MEASURE_RUN(&m, reading);
 	if (!code && !m.input && m.recorded >= 0)
-		code = measure_analyse_log(&m);
+		code = m.threads ? thread_rows_print(&m) : measure_analyse_log(&m);
 	closing = measure_end(&m);
 	analysis_end(&analysis);
 	if (!code)

@@ -108,6 +108,12 @@ const struct logfmt_record logfmt_records[LOGFMT_TYPES + 1] = {
 		FIELD(PID, pl_pc, pid, 0, 16),
 		FIELD(HEX, pl_pc, flags, 0, 20),
 		TEXT(20, pl_pc, pcomm, 0, 24) } },
+	TYPE(THR_VALUE) { "thr_value", "thr-value", "01234", IS(THR_VALUE), { 0, 60 }, {
+		FIELD(HEX, pl_tv, pmcid, 0, 16),
+		FIELD(PID, pl_tv, pid, 0, 20),
+		FIELD(TID, pl_tv, tid, 0, 24),
+		FIELD(COUNT, pl_tv, value, 0, 32),
+		TEXT(20, pl_tv, tdname, 0, 40) } },
 	[LOGFMT_EXEC9] = { NULL, NULL, NULL, IS(PROCEXEC), { 0, 32 }, {
 		FIELD(HEX, pl_x, pmcid, 0, 20),
 		FIELD(PID, pl_x, pid, 0, 16),

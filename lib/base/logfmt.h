@@ -36,7 +36,7 @@ enum logfmt {
 #define LOGFMT_OLD_VERSION 0x03010000u
 #define LOGFMT_NEW_VERSION 0x0A000000u
 
-#define LOGFMT_TYPES	  21u		/* type numbers are below */
+#define LOGFMT_TYPES	  81u		/* type numbers are below */
 #define LOGFMT_EXEC9	  LOGFMT_TYPES	/* PROCEXEC of major 9: one address instead of two */
 #define LOGFMT_FIELDS	  7u
 #define LOGFMT_MAX_RECORD 65532u	/* a 16-bit length, rounded down to words */
@@ -99,7 +99,8 @@ extern const struct logfmt_record logfmt_records[LOGFMT_TYPES + 1];
 /* The record of a type that has a name; NULL: there is none. */
 static inline const struct logfmt_record *logfmt_find(enum pmclog_type type)
 {
-	return type > 0 && (unsigned int)type < LOGFMT_TYPES ? &logfmt_records[type] : NULL;
+	return (unsigned int)type < LOGFMT_TYPES && logfmt_records[type].name ?
+		       &logfmt_records[type] : NULL;
 }
 
 /* The first types have other numbers in an old log: from a number in a log to a position. */

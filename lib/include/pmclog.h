@@ -121,6 +121,14 @@ struct pmclog_ev_threadcreate {
 struct pmclog_ev_threadexit {
 	pid_t pl_tid;
 };
+/* Ours: the count of a thread that has ended, or of any one when the PMC stops. */
+struct pmclog_ev_threadvalue {
+	pmc_id_t pl_pmcid;
+	pid_t pl_pid;
+	pid_t pl_tid;
+	pmc_value_t pl_value;
+	char pl_tdname[PMCLOG_COMM];
+};
 struct pmclog_ev_proccreate {
 	pid_t pl_pid;
 	uint32_t pl_flags;
@@ -167,6 +175,7 @@ struct pmclog_ev {
 		struct pmclog_ev_sysexit pl_se;
 		struct pmclog_ev_threadcreate pl_tc;
 		struct pmclog_ev_threadexit pl_te;
+		struct pmclog_ev_threadvalue pl_tv;
 		struct pmclog_ev_proccreate pl_pc;
 		struct pmclog_ev_userdata pl_u;
 	} pl_u;

@@ -40,3 +40,12 @@ void shares_forget(const struct engine *e, unsigned int slot, uint32_t log)
 	    !bpf_prog_test_run_opts(bpf_program__fd(skel->progs.shares_forget), &opts))
 		shares_give(skel, slot, opts.retval);
 }
+
+bool shares_record_threads(const struct engine *e, unsigned int slot, uint32_t log)
+{
+	uint64_t args[2] = { log, slot };
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = args, .ctx_size_in = sizeof(args));
+
+	return !bpf_prog_test_run_opts(bpf_program__fd(e->skel->progs.threads_log), &opts) &&
+	       opts.retval;
+}

@@ -95,6 +95,13 @@ static int log_put_event(struct logfile *l, uint64_t ns, const struct pmclog_ev 
 	return len ? log_put(l, ns, record, len) : 0;
 }
 
+bool logfile_has(const struct logfile *l, enum pmclog_type type)
+{
+	const struct logfmt_record *r = logfmt_find(type);
+
+	return r && r->fixed[l->clock.format];
+}
+
 unsigned int logfile_chain_room(const struct logfile *l)
 {
 	return l->clock.format == LOGFMT_OLD ? LOGREC_OLD_CHAIN : PMC_CALLCHAIN_DEPTH_MAX;

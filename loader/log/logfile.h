@@ -79,6 +79,8 @@ int logfile_new(struct logpool *pool, const struct logfile_config *config, struc
  * soon as there is a buffer.  -EPIPE: the log has been closed, or has failed.
  */
 int logfile_put(struct logfile *l, uint64_t ns, const struct pmclog_ev *ev);
+/* Does the log's format have records of the type? */
+bool logfile_has(const struct logfile *l, enum pmclog_type type);
 /* The most addresses of a call chain that readers of the log's format accept. */
 unsigned int logfile_chain_room(const struct logfile *l);
 int logfile_callchain(struct logfile *l, uint64_t ns, const struct pmclog_ev_callchain *c,

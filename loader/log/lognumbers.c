@@ -110,7 +110,8 @@ static pid_t number_of(struct lognumbers *n, pid_t here, uint64_t ns, bool born)
 static bool record_is_of_pmc(enum pmclog_type type)
 {
 	return type == PMCLOG_TYPE_PMCATTACH || type == PMCLOG_TYPE_PMCDETACH ||
-	       type == PMCLOG_TYPE_PROCCSW || type == PMCLOG_TYPE_PROCEXIT;
+	       type == PMCLOG_TYPE_PROCCSW || type == PMCLOG_TYPE_PROCEXIT ||
+	       type == PMCLOG_TYPE_THR_VALUE;
 }
 
 /* The last number of a record decides: of a birth the child's, of a thread its process's. */

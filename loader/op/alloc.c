@@ -14,11 +14,10 @@
 #include "loader/errand/errand.h"
 #include "loader/pmc/sample_log.h"
 
-#define FLAGS_PROCESS (PMC_F_DESCENDANTS | PMC_F_LOG_PROCCSW | PMC_F_LOG_PROCEXIT)
+#define FLAGS_PROCESS (PMC_F_DESCENDANTS | ALLOCATION_LOGS)
 #define FLAGS_ALLOWED (FLAGS_PROCESS | PMC_F_CALLCHAIN | PMC_F_USERCALLCHAIN | PMC_F_KGMON | \
 		       PMC_F_THREAD | PMC_F_CGROUP)
 #define CAPS_SIDES    (PMC_CAP_USER | PMC_CAP_SYSTEM)
-#define FLAGS_LOG     (PMC_F_LOG_PROCCSW | PMC_F_LOG_PROCEXIT)
 
 /* --- checks: mode and CPU, privilege, flags, class, event ------------------------------- */
 
@@ -80,10 +79,13 @@ static int check_flags(struct request *rq, const struct allocation *p)
 	if (a->flags & PMC_F_KGMON && (a->caps & CAPS_SIDES) == PMC_CAP_USER)
 		return deny(why, -EINVAL, "PMC_F_KGMON: this PMC samples user code only, of which "
 			    "a kernel profile has nothing; count both sides, or the system's");
-	if (p->system && a->flags & FLAGS_LOG)
+	if (p->system && a->flags & ALLOCATION_LOGS)
 		return deny(why, -EINVAL,
-			    "PMC_F_LOG_PROCCSW and PMC_F_LOG_PROCEXIT are for process-scope "
-			    "PMCs only");
+			    "PMC_F_LOG_PROCCSW, PMC_F_LOG_PROCEXIT and PMC_F_LOG_THREXIT are for "
+			    "process-scope PMCs only");
+	if (PMC_IS_SAMPLING_MODE(a->mode) && a->flags & PMC_F_LOG_THREXIT)
+		return deny(why, -EINVAL, "PMC_F_LOG_THREXIT is for counts: the samples of this "
+			    "PMC name their threads");
 	if (p->system && a->flags & (PMC_F_DESCENDANTS | PMC_F_THREAD))
 		return deny(why, -EINVAL, "%s is for process-scope PMCs only",
 			    a->flags & PMC_F_THREAD ? "PMC_F_THREAD" : "PMC_F_DESCENDANTS");
@@ -325,6 +327,8 @@ static int take_recorder(struct request *rq, struct allocation *p, struct pmc *p
 		log |= ABI_LOG_SWITCH;
 	if (!p->spec.sampling && pmc->flags & PMC_F_LOG_PROCEXIT)
 		log |= ABI_LOG_EXIT;
+	if (pmc->flags & PMC_F_LOG_THREXIT)
+		log |= ABI_LOG_THREAD;
 	if (!p->spec.sampling && !log)
 		return 0;
 	err = recorder_new(rq->d->samples, pmc, p->spec.rate, &pmc->recorder, &rq->r->why);
@@ -432,7 +436,7 @@ int op_pmcallocate(struct request *rq)
 	pmc->first = p.a->group ? pmc : NULL;
 	pmc->uncommitted = p.a->group;
 	pmc->ticks = p.ticks;
-	if (pmc->flags & FLAGS_LOG ||
+	if (pmc->flags & ALLOCATION_LOGS ||
 	    (pmc->mode == PMC_MODE_SS && !(pmc->flags & PMC_F_KGMON)))
 		pmc->flags |= PMC_F_NEEDS_LOGFILE;
 	memcpy(pmc->event_name, p.name, sizeof(pmc->event_name));

@@ -43,7 +43,11 @@ static int start_pmc(struct request *rq, struct pmc *p)
 		return 0;
 	if (p->flags & PMC_F_NEEDS_LOGFILE && !p->owner->log)
 		return deny(&rq->r->why, -EDOOFUS, "this PMC writes to a log (PMC_F_LOG_PROCCSW, "
-			    "PMC_F_LOG_PROCEXIT, sampling), and none is configured");
+			    "PMC_F_LOG_PROCEXIT, PMC_F_LOG_THREXIT, sampling), and none is "
+			    "configured");
+	if (p->flags & PMC_F_LOG_THREXIT && !logfile_has(p->owner->log, PMCLOG_TYPE_THR_VALUE))
+		return deny(&rq->r->why, -EOPNOTSUPP, "PMC_F_LOG_THREXIT: logs of FreeBSD 10.4 "
+			    "(kern.hwpmc.logversion=3) have no records of threads");
 	if (pmc_is_sampling(p) && !p->reload)
 		return deny(&rq->r->why, -EINVAL,
 			    "a sampling PMC needs a period: pmc_set() it first");

@@ -163,11 +163,11 @@ static void sample_put(struct sample_log *t, const struct recorder *tr, const st
 		chain_count_cut(t, tr->pmc->owner);
 }
 
-static void value_put(struct recorder *tr, const struct abi_rec *rec, uint64_t value)
+static void value_put(struct recorder *tr, const struct abi_rec *rec, const uint64_t *data)
 {
 	struct pmclog_ev ev;
 
-	if (value_record_make(&ev, &tr->clock, tr->pmc->id, rec, value))
+	if (value_record_make(&ev, &tr->clock, tr->pmc->id, rec, data))
 		(void)logfile_put(tr->pmc->owner->log, rec->time, &ev);
 }
 
@@ -192,7 +192,7 @@ static void record_take(void *arg, const struct abi_rec *rec, const uint64_t *da
 	else if (tr->pmc->owner->log && rec->kind == ABI_REC_SAMPLE)
 		sample_put(t, tr, rec, data);
 	else if (tr->pmc->owner->log)
-		value_put(tr, rec, data[0]);
+		value_put(tr, rec, data);
 }
 
 /* `n` samples or records are missing; sampling stopped `gaps` times, for unknown numbers. */
@@ -546,10 +546,16 @@ void recorder_stop(struct recorder *tr)
 	tr->profiles = false;
 }
 
+/* The rings have room for the records of some threads. */
 void recorder_finish(struct recorder *tr)
 {
-	if (drain_complete(tr->t))
-		return;
+	const struct pmc *p = tr->pmc;
+
+	while (drain_complete(tr->t))
+		if (!(p->flags & PMC_F_LOG_THREXIT) ||
+		    !shares_record_threads(tr->t->engine, count_owner_slot(p->owner->counts),
+					   tr->id))
+			return;
 	if (tr->profiles)
 		kgmon_lost(tr->t->kgmon, false, 1);
 	else
@@ -568,7 +574,7 @@ void recorder_left(struct recorder *tr, pid_t tgid, bool exec)
 				  (uint32_t)tgid);
 	rec.time = clock_ns();
 	if (exec && p->owner->log && p->flags & PMC_F_LOG_PROCEXIT)
-		value_put(tr, &rec, share);
+		value_put(tr, &rec, &share);
 }
 
 uint32_t recorder_id(const struct recorder *tr)

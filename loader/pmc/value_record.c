@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* See value_record.h. */
+#include <string.h>
 #include <sys/pmc.h>
 
 #include "loader/base/base.h"
@@ -20,8 +21,10 @@ static uint64_t value_ticks(uint32_t rate, uint64_t *rest, uint64_t value)
 }
 
 bool value_record_make(struct pmclog_ev *ev, struct value_clock *clock, uint32_t pmcid,
-		       const struct abi_rec *rec, uint64_t value)
+		       const struct abi_rec *rec, const uint64_t *data)
 {
+	uint64_t value = data[0];
+
 	if (rec->kind == ABI_REC_SWITCH) {
 		ev->pl_type = PMCLOG_TYPE_PROCCSW;
 		ev->pl_u.pl_c.pl_pmcid = pmcid;
@@ -33,6 +36,13 @@ bool value_record_make(struct pmclog_ev *ev, struct value_clock *clock, uint32_t
 		ev->pl_u.pl_e.pl_pmcid = pmcid;
 		ev->pl_u.pl_e.pl_pid = rec->pid;
 		ev->pl_u.pl_e.pl_value = value_ticks(clock->rate, &clock->rest[1], value);
+	} else if (rec->kind == ABI_REC_THREAD && rec->n == 1 + ABI_COMM / sizeof(*data)) {
+		ev->pl_type = PMCLOG_TYPE_THR_VALUE;
+		ev->pl_u.pl_tv = (struct pmclog_ev_threadvalue){
+			.pl_pmcid = pmcid, .pl_pid = (pid_t)rec->pid, .pl_tid = (pid_t)rec->tid,
+			.pl_value = value_ticks(clock->rate, &clock->rest[2], value),
+		};
+		memcpy(ev->pl_u.pl_tv.pl_tdname, data + 1, ABI_COMM - 1);
 	} else {
 		return false;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Makes the records of counting PMCs: values at context switches and exits. */
+/* Makes the records of counting PMCs: values of slices, processes and threads. */
 #ifndef PMCBPF_VALUE_RECORD_H
 #define PMCBPF_VALUE_RECORD_H
 
@@ -9,11 +9,11 @@
 /* Counts nanoseconds, or events if it has no rate. */
 struct value_clock {
 	uint32_t rate;			/* ticks a second; 0: no clock */
-	uint64_t rest[2];		/* ns short of a whole tick, of SWITCH and EXIT */
+	uint64_t rest[3];		/* ns short of a whole tick, of SWITCH, EXIT and THREAD */
 };
 
-/* False: the record has no value. */
+/* From the record and the words behind it.  False: it has no value. */
 bool value_record_make(struct pmclog_ev *ev, struct value_clock *clock, uint32_t pmcid,
-		       const struct abi_rec *rec, uint64_t value);
+		       const struct abi_rec *rec, const uint64_t *data);
 
 #endif

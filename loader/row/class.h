@@ -32,6 +32,9 @@ struct row_class;
 struct row_table;
 struct ruling;
 
+/* Flags of PMCs whose time slices are recorded. */
+#define ALLOCATION_LOGS (PMC_F_LOG_PROCCSW | PMC_F_LOG_PROCEXIT | PMC_F_LOG_THREXIT)
+
 /* The parts of the machine and the daemon that classes use. */
 struct class_machine {
 	struct engine *engine;

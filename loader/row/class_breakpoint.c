@@ -21,7 +21,6 @@
 
 #define CAPS_BREAKPOINT (PMC_CAP_READ | PMC_CAP_WRITE | PMC_CAP_USER | PMC_CAP_SYSTEM | \
 			 PMC_CAP_INTERRUPT)
-#define FLAGS_LOG	(PMC_F_LOG_PROCCSW | PMC_F_LOG_PROCEXIT)
 #define INSTRUCTION	4u	/* bytes, where executions may have short lengths */
 #define USER_BITS	56u	/* no program has higher addresses, on any CPU */
 
@@ -184,7 +183,7 @@ static int class_breakpoint_plan(struct allocation *p, struct reason *why)
 			    "sample the CPUs (pmcstat -S), or count it", p->name);
 	p->spec.in_tasks = !p->system && !b.kernel &&
 			   (p->spec.sampling || !policy_privileged(p->cred));
-	if (p->spec.in_tasks && !p->spec.sampling && p->a->flags & FLAGS_LOG)
+	if (p->spec.in_tasks && !p->spec.sampling && p->a->flags & ALLOCATION_LOGS)
 		return deny(why, -EPERM, "%s: breakpoints of unprivileged owners belong to tasks, "
 			    "without time slices that could be logged: leave the log of switches "
 			    "and exits out, or get CAP_PERFMON", p->name);

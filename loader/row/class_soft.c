@@ -13,7 +13,6 @@
 
 #define CAPS_SOFT \
 	(PMC_CAP_INTERRUPT | PMC_CAP_READ | PMC_CAP_WRITE | PMC_CAP_USER | PMC_CAP_SYSTEM)
-#define FLAGS_LOG (PMC_F_LOG_PROCCSW | PMC_F_LOG_PROCEXIT)
 
 static int class_soft_add_rows(struct row_table *t, const struct class_machine *m,
 			       struct reason *why)
@@ -66,7 +65,7 @@ static int class_soft_plan_side(struct allocation *p, const struct soft_event *s
 static enum soft_source class_soft_source(const struct allocation *p, const struct soft_event *s)
 {
 	if (p->system || p->spec.thread || p->spec.cgroup || p->a->group ||
-	    (p->a->flags & FLAGS_LOG && !p->spec.sampling))
+	    (p->a->flags & ALLOCATION_LOGS && !p->spec.sampling))
 		return s->system;
 	return p->spec.event.user || p->spec.event.kernel ? SOFT_PERF : s->process;
 }
@@ -105,7 +104,8 @@ static int class_soft_plan(struct allocation *p, struct reason *why)
 		return deny(why, -EOPNOTSUPP, "%s cannot be counted for a cgroup: count its "
 			    "processes", s->name);
 	/* The kernel counts a migration on the CPU of the process that wakes this one. */
-	if (p->a->flags & FLAGS_LOG && s->quantity == WIRE_Q_MIGRATIONS && s->process == SOFT_TASK)
+	if (p->a->flags & ALLOCATION_LOGS && s->quantity == WIRE_Q_MIGRATIONS &&
+	    s->process == SOFT_TASK)
 		return deny(why, -EOPNOTSUPP, "%s has no time slices that could be logged",
 			    s->name);
 	if (p->a->group && s->quantity == WIRE_Q_MIGRATIONS && s->process == SOFT_TASK)

@@ -111,6 +111,15 @@ static void test_bytes(void **state)
 		     "0000000000000000 776f726b65722d31 00");
 	expect_bytes(LOGFMT_OLD, &ev, "");	/* no such record */
 	memset(&ev, 0, sizeof(ev));
+	ev.pl_type = PMCLOG_TYPE_THR_VALUE;
+	ev.pl_u.pl_tv = (struct pmclog_ev_threadvalue){
+		.pl_pmcid = 0xff030711, .pl_pid = 1234, .pl_tid = 100123, .pl_value = 123456789,
+		.pl_tdname = "worker-1",
+	};
+	expect_bytes(LOGFMT_NEW, &ev, "3c0050ee00000000 0089674523010000 110703ffd2040000"
+		     "1b87010000000000 15cd5b0700000000 776f726b65722d31 00");
+	expect_bytes(LOGFMT_OLD, &ev, "");
+	memset(&ev, 0, sizeof(ev));
 	ev.pl_type = PMCLOG_TYPE_DROPNOTIFY;
 	ev.pl_u.pl_dn.pl_lost = 0x100000831;
 	expect_bytes(LOGFMT_NEW, &ev, "180002ee00000000 0089674523010000 3108000001000000");

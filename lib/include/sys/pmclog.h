@@ -34,7 +34,8 @@ enum pmclog_type {
 	PMCLOG_TYPE_THR_CREATE = 18,
 	PMCLOG_TYPE_THR_EXIT = 19,
 	PMCLOG_TYPE_PROC_CREATE = 20,
-	PMCLOG_TYPE_MAPPINGCHANGE = 0x40
+	PMCLOG_TYPE_MAPPINGCHANGE = 0x40,
+	PMCLOG_TYPE_THR_VALUE = 0x50	/* not FreeBSD's, only with PMC_F_LOG_THREXIT */
 };
 
 /* pl_type of MAPPINGCHANGE, for old sources. */
@@ -210,6 +211,16 @@ struct pmclog_threadexit {
 	PMCLOG_ENTRY_HEADER
 	uint32_t pl_tid;
 	uint32_t pl_pad;
+} __packed;
+
+struct pmclog_threadvalue {
+	PMCLOG_ENTRY_HEADER
+	uint32_t pl_pmcid;
+	uint32_t pl_pid;
+	uint32_t pl_tid;
+	uint32_t pl_pad;
+	uint64_t pl_value;
+	char pl_tdname[PMCLOG_COMM];
 } __packed;
 
 struct pmclog_proccreate {
