@@ -289,6 +289,14 @@ struct abi_birth {
 	__u32 parent, child;
 };
 
+/* A request to read counters of a CPU at one instant, and the answer. */
+struct abi_gauges {
+	__u32 n;
+	__u32 lost;			/* bit i: counter i could not be read */
+	__u32 source[ABI_MAX_MEMBERS];	/* those before ABI_SOURCE_HOOK are in `gauge_events` */
+	__u64 value[ABI_MAX_MEMBERS];
+};
+
 /* One per CPU in an owner's map; clients see it as struct wire_counts. */
 struct abi_counts {
 	__u64 open;

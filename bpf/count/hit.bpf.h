@@ -14,4 +14,16 @@ static __always_inline void hit(u32 slot)
 		__sync_fetch_and_add(&c->hits[slot & (ABI_TRACEPOINTS - 1)], 1);
 }
 
+/* The hits of a counter on a CPU, with those for which the kernel skipped the program. */
+static __always_inline u64 hits_of(struct abi_cpu *c, u32 slot)
+{
+	u64 misses = 0;
+
+	barrier_var(slot);	/* or the compiler hides the bounds from the verifier */
+	slot &= ABI_TRACEPOINTS - 1;
+	if (c->misses[slot])
+		bpf_probe_read_kernel(&misses, sizeof(misses), (void *)c->misses[slot]);
+	return c->hits[slot] + misses;
+}
+
 #endif

@@ -209,13 +209,10 @@ static __always_inline int kprobe_missed(struct file *f)
 static __always_inline int tracepoint_now(u32 slot, u32 cpu)
 {
 	struct abi_cpu *c = bpf_map_lookup_elem(&cpus, &cpu);
-	u64 misses = 0;
 
 	if (!c)
 		return -EINVAL;
-	if (c->misses[slot])
-		bpf_probe_read_kernel(&misses, sizeof(misses), (void *)c->misses[slot]);
-	learned.hits = c->hits[slot] + misses;
+	learned.hits = hits_of(c, slot);
 	return 0;
 }
 

@@ -228,7 +228,7 @@ static size_t stat_leader(const struct stat_run *s, const struct column *column)
 static int stat_allocate_column(struct stat_run *s, const struct stat_slot *slot,
 				struct column *column)
 {
-	if (!slot->kind || s->system)
+	if (!slot->kind)
 		return pmc_allocate(column->spec, column->mode, column->flags, column->cpu,
 				    &column->id, 0);
 	column->leader = stat_leader(s, column);

@@ -27,6 +27,7 @@
 
 struct count;
 struct cpu_state;
+struct gauge;
 
 struct backend {
 	const char *name;
@@ -53,6 +54,8 @@ struct backend {
 	/* A target has exec'd a set-id program; `dropped`: the kernel removed its events. */
 	void (*follow)(struct count *c, pid_t tgid, bool dropped);
 
+	/* System scope: true if groups may read it, and where. */
+	bool (*gauge)(const struct count *c, struct gauge *g);
 	/* System scope: the PMC's CPU has gone or is back. */
 	void (*cpu_moved)(struct count *c, const struct cpu_state *now);
 	/*

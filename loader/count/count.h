@@ -170,9 +170,9 @@ bool count_holds(const struct engine *e, unsigned int row, unsigned int cpu);
 
 /*
  * Groups: PMCs of one owner with spec.grouped, always listed in the order in which they were made a
- * group, before any has a target.  All are counted in slices, and members that count the same read
- * one source.  Start, stop and read concern all at one instant; `failed` is the index of the one
- * that an error concerns.  They are freed in reverse order.
+ * group, before any has a target: all of processes, in slices, or all of one CPU.  Members that
+ * count the same read one source.  Start, stop and read concern all at one instant; `failed` is the
+ * index of the one that an error concerns.  They are freed in reverse order.
  */
 void count_form_group(struct count *const *list, unsigned int n, bool descendants);
 int count_start_all(struct count *const *list, unsigned int n, unsigned int *failed,

@@ -57,7 +57,7 @@ struct count {
 	pid_t only;			/* its only target; 0: several, or children may join */
 	uint64_t self_start;		/* figures.c: the owner's figure at START, for the page */
 	int source;			/* slices.c, cpu_tracepoint.c */
-	const struct count *lender;	/* in a group, an earlier one that counts the same */
+	struct count *lender;		/* in a group, an earlier one that counts the same */
 	char *filter;			/* memory of spec.event.filter */
 	bool pays_tracepoint;		/* charged to POOL_TRACEPOINTS for its user's PMCs */
 	uint64_t missed;		/* hold_tracepoint.c: hits missed before START */

@@ -4,6 +4,7 @@
  * again but can still be read: its count is added, and a new event is opened when the CPU is back.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -11,11 +12,20 @@
 #include "count_state.h"
 #include "cpu_event.h"
 
+static int cpu_event_copy(const struct count *c)
+{
+	int fd = fcntl(c->fd, F_DUPFD_CLOEXEC, 0);
+
+	return fd < 0 ? -errno : fd;
+}
+
 static int cpu_event_open(const struct count *c)
 {
 	struct perf_event_spec spec = count_state_event(c);
 	int fd, err = 0;
 
+	if (c->lender)
+		return c->lender->fd < 0 ? -ENXIO : cpu_event_copy(c->lender);
 	spec.period = count_period(c);
 	fd = perf_open_cpu(&spec, c->spec.cpu);
 	if (fd >= 0 && c->spec.sampling)
@@ -51,6 +61,25 @@ void cpu_event_close(struct count *c)
 		close(c->fd);
 	c->fd = -1;
 	c->generation++;
+}
+
+bool cpu_event_borrow(struct count *c, struct count *lender)
+{
+	int fd = lender->fd < 0 ? -1 : cpu_event_copy(lender);
+
+	if (fd < 0)
+		return false;
+	cpu_event_close(c);
+	c->lender = lender;
+	c->fd = fd;
+	c->downs = lender->downs;
+	return true;
+}
+
+static bool cpu_event_gauge(const struct count *c, struct gauge *g)
+{
+	g->fd = c->fd;
+	return true;
 }
 
 static int cpu_event_now(struct count *c, uint64_t *value, struct reason *why)
@@ -118,6 +147,8 @@ static void cpu_event_keep_dead(struct count *c)
 
 static void cpu_event_moved(struct count *c, const struct cpu_state *now)
 {
+	if (c->lender)
+		cpu_event_moved(c->lender, now);
 	if (c->fd >= 0 && c->downs != now->downs)
 		cpu_event_keep_dead(c);
 	if (c->fd >= 0 || !now->here)
@@ -161,6 +192,7 @@ unsigned int cpu_event_fds(const struct count *c, int *fds, unsigned int max)
 
 const struct backend backend_cpu_event = {
 	.name = "CPU event", .start = cpu_event_start, .stop = cpu_event_stop,
-	.read = cpu_event_read, .cpu_moved = cpu_event_moved, .how_stopped = WIRE_HOW_VALUE,
-	.how = cpu_event_how, .fill = cpu_event_fill, .fds = cpu_event_fds,
+	.read = cpu_event_read, .gauge = cpu_event_gauge, .cpu_moved = cpu_event_moved,
+	.how_stopped = WIRE_HOW_VALUE, .how = cpu_event_how, .fill = cpu_event_fill,
+	.fds = cpu_event_fds,
 };

@@ -39,7 +39,14 @@ static int cpu_hook_read(struct count *c, uint64_t *raw, struct reason *why)
 	return count_state_away(c, why);
 }
 
+static bool cpu_hook_gauge(const struct count *c, struct gauge *g)
+{
+	g->source = ABI_SOURCE_HOOK + c->spec.hook;
+	return true;
+}
+
 const struct backend backend_cpu_hook = {
 	.name = "CPU hook", .hold = cpu_hook_hold, .start = cpu_hook_start, .stop = cpu_hook_stop,
-	.read = cpu_hook_read, .how_stopped = WIRE_HOW_VALUE, .fill = cpu_event_fill,
+	.read = cpu_hook_read, .gauge = cpu_hook_gauge, .how_stopped = WIRE_HOW_VALUE,
+	.fill = cpu_event_fill,
 };

@@ -181,7 +181,14 @@ static int cpu_tracepoint_read(struct count *c, uint64_t *raw, struct reason *wh
 	return err ?: count_state_away(c, why);
 }
 
+static bool cpu_tracepoint_gauge(const struct count *c, struct gauge *g)
+{
+	g->source = (uint32_t)c->source;
+	return true;
+}
+
 const struct backend backend_cpu_tracepoint = {
 	.name = "CPU tracepoint", .start = cpu_tracepoint_start, .stop = cpu_tracepoint_stop,
-	.read = cpu_tracepoint_read, .how_stopped = WIRE_HOW_VALUE, .fill = cpu_event_fill,
+	.read = cpu_tracepoint_read, .gauge = cpu_tracepoint_gauge,
+	.how_stopped = WIRE_HOW_VALUE, .fill = cpu_event_fill,
 };

@@ -10,6 +10,7 @@
 #include "breakpoints.h"
 #include "cpu_bell.h"
 #include "flush.h"
+#include "gauge.h"
 #include "loader/base/base.h"
 #include "owner_maps.h"
 #include "perf.h"

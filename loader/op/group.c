@@ -39,9 +39,6 @@ int group_admit(const struct wire_allocate_req *a, struct reason *why)
 	if (PMC_IS_SAMPLING_MODE(a->mode))
 		return deny(why, -EOPNOTSUPP, "a group counts: each sampling PMC has a period of "
 			    "its own, so that members would not be read at one instant");
-	if (PMC_IS_SYSTEM_MODE(a->mode))
-		return deny(why, -EOPNOTSUPP, "a group counts processes: counters of whole CPUs "
-			    "are read one after another, not at one instant");
 	if (a->flags & PMC_F_CGROUP)
 		return deny(why, -EOPNOTSUPP, "a group counts processes, and no cgroup "
 			    "(PMC_F_CGROUP): count the cgroup's events one by one");
@@ -54,7 +51,7 @@ int group_admit(const struct wire_allocate_req *a, struct reason *why)
 	return 0;
 }
 
-/* All members count the same processes, so they differ in their events only. */
+/* All members count the same processes, or the same CPU: they differ in their events only. */
 static int group_check_member(struct pmc *const *list, unsigned int i, struct reason *why)
 {
 	const struct pmc *p = list[i], *first = list[0];
@@ -71,6 +68,9 @@ static int group_check_member(struct pmc *const *list, unsigned int i, struct re
 	    count_follows_setid(p->count) != count_follows_setid(first->count))
 		return deny(why, -EINVAL, "all members of a group have one mode, and an owner with "
 			    "the same rights");
+	if (p->cpu != first->cpu)
+		return deny(why, -EINVAL, "all members of a group count one CPU: %u, not %u",
+			    first->cpu, p->cpu);
 	if (p->flags & ~first->flags & PMC_F_DESCENDANTS)
 		return deny(why, -EINVAL, "PMC_F_DESCENDANTS of a group is a flag of its first "
 			    "PMC, which does not have it");

@@ -87,6 +87,7 @@ static int start_group(struct request *rq, struct pmc *p)
 		sample_log_drain(rq->d->samples);
 	for (unsigned int i = 0; i < n && !err; i++)
 		lifetime_start(rq->d->life, list[i]);
+	err = err ?: request_cpu_online(rq, p);
 	err = err ?: group_start(list, n, &rq->r->why);
 	for (unsigned int i = 0; i < n; i++) {
 		if (!err)
@@ -116,17 +117,19 @@ int op_pmcstart(struct request *rq)
 	return 0;
 }
 
-static int stop_group(struct pmc *p)
+/* On an offline CPU the group stops although the request fails. */
+static int stop_group(struct request *rq, struct pmc *p)
 {
 	struct pmc *list[WIRE_GROUP_MAX];
 	unsigned int n = pmc_members(p, list);
+	int err = request_cpu_online(rq, p);
 
 	group_stop(list, n);
 	for (unsigned int i = 0; i < n; i++) {
 		lifetime_stop(list[i]);
 		list[i]->state = PMC_STATE_STOPPED;
 	}
-	return 0;
+	return err;
 }
 
 int op_pmcstop(struct request *rq)
@@ -142,7 +145,7 @@ int op_pmcstop(struct request *rq)
 	DEBUG(&rq->d->debug, PMC, STOP, "pid %d PMC 0x%08x row %u", p->owner->cred.pid, p->id,
 	      p->row);
 	if (p->first)
-		return stop_group(p);
+		return stop_group(rq, p);
 	/* On an offline CPU the PMC stops although the request fails. */
 	err = request_cpu_online(rq, p);
 	if (!err)

@@ -108,7 +108,8 @@ static int class_soft_plan(struct allocation *p, struct reason *why)
 	    s->process == SOFT_TASK)
 		return deny(why, -EOPNOTSUPP, "%s has no time slices that could be logged",
 			    s->name);
-	if (p->a->group && s->quantity == WIRE_Q_MIGRATIONS && s->process == SOFT_TASK)
+	if (p->a->group && !p->system && s->quantity == WIRE_Q_MIGRATIONS &&
+	    s->process == SOFT_TASK)
 		return deny(why, -EOPNOTSUPP, "%s has no time slices, in which groups are counted: "
 			    "count it outside of the group", s->name);
 	if (!p->a->caps)

@@ -108,8 +108,8 @@ complete() { expect "$1" 'commitgroup 0' id "$first" commitgroup all; }
 	first other
 	theirs=$first
 	expect own "alloc EINVAL*1 or 0, not 3" caps $READ tracepoint $ENTER group 3 alloc 3 $CLASS 0 any 0
-	expect own "alloc EOPNOTSUPP*a group counts processes*" group 1 alloc 1 $CLASS 0 0 0
-	expect own "alloc EOPNOTSUPP*no single thread*" alloc 3 $CLASS 0 any 0x8000
+	expect own "alloc EOPNOTSUPP*a group counts: each sampling PMC*" caps 0x21 group 1 alloc 2 15 0x20000 any 0
+	expect own "alloc EOPNOTSUPP*no single thread*" caps $READ alloc 3 $CLASS 0 any 0x8000
 	expect other "alloc EOPNOTSUPP*no time slices*" alloc 3 15 0x2000e any 0
 	expect own "commitgroup EINVAL*1 to 16 members, not 0" commitgroup 0
 	expect own "commitgroup EINVAL*1 to 16 members, not 4294967295" commitgroup 0xffffffff
@@ -119,7 +119,10 @@ complete() { expect "$1" 'commitgroup 0' id "$first" commitgroup all; }
 	expect own 'release 0' release
 	first own
 	expect own "commitgroup EINVAL*in the group twice*" member latest commitgroup all
-	expect own "commitgroup EINVAL*no PMC with the handle 0x12345678" member latest member 0x12345678 commitgroup all
+	expect own 'alloc 0 *' alloc 1 $CLASS 0 0 0
+	expect own "commitgroup EINVAL*one mode*" member "$first" member latest commitgroup all
+	expect own 'release 0' release
+	expect own "commitgroup EINVAL*no PMC with the handle 0x12345678" member "$first" member 0x12345678 commitgroup all
 	expect own 'alloc 0 *' alloc 3 $CLASS 0 any $DESCENDANTS
 	expect own "commitgroup EINVAL*PMC_F_DESCENDANTS of a group is a flag of its first*" \
 		member "$first" member latest commitgroup all

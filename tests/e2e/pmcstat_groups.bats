@@ -48,6 +48,39 @@ last_row() { IFS=, read -r _ values < <(tail -n 1 counts); }
 	[ "$all" -eq "$alone" ]
 }
 
+@test "PERF-024: a group of a CPU is read at one instant there: equal members are equal" {
+	pmcstat -o counts --csv -C -c 0 -w 0.02 -s "{$CLOCK,$MIN,PAGE_FAULT.READ,$CLOCK,$MIN,PAGE_FAULT.READ,CONTEXT_SWITCHES}" \
+		taskset -c 0 sh -c 'for _ in 1 2 3 4 5; do "$1" calls=20 pages=100 spins=30000000; done' - "$BUILD/tests/load"
+	[ "$(wc -l <counts)" -gt 3 ]
+	awk -F, 'NR > 1 && ($2 != $5 || $3 != $6 || $4 != $7) { print; exit 1 }' counts
+	last_row
+	IFS=, read -r clock _ faults _ _ _ switches <<<"$values"
+	[ "$clock" -gt 0 ]
+	[ "$faults" -gt 0 ]
+	[ "$switches" -gt 0 ]
+	pmcstat -o counts --csv -c 0 -s "{$MAX,$CLOCK,$MAX}" taskset -c 0 "$BUILD/tests/load" calls=20
+	last_row
+	# Others may make these calls as well.
+	IFS=, read -r max _ again <<<"$values"
+	[ "$max" -ge 20 ]
+	[ "$max" -eq "$again" ]
+}
+
+@test "groups of several CPUs: columns of each, or sums" {
+	cpus=$(nproc)
+	pmcstat -o counts --csv -s "{$MAX,$MAX}" "$BUILD/tests/load" threads=2 forks=2 calls=20
+	awk -F, 'NR > 1 { for (i = 2; i <= NF; i += 2) { sum += $i; if ($i != $(i + 1)) exit 1 } print sum }' counts >sum
+	[ "$(head -n 1 counts | tr -cd , | wc -c)" -eq $((2 * cpus)) ]
+	[ "$(<sum)" -ge 100 ]
+	pmcstat -o counts --csv --per-machine -s "{$MAX,$MAX}" "$BUILD/tests/load" threads=2 forks=2 calls=20
+	last_row
+	[ "${values%,*}" -ge 100 ]
+	[ "${values%,*}" = "${values#*,}" ]
+	run pmcstat -c 0 -l 0.1 -s "{$CLOCK,TSC}"
+	[ "$status" -eq 71 ]
+	[[ $output == *'"TSC", member 2 of a group: '*' is read by itself, and a group by one program on its CPU'* ]]
+}
+
 # refuses TEXT GROUP [OPTION...]
 refuses() {
 	run pmcstat "${@:3}" -p "$2" true
