@@ -416,6 +416,16 @@ shared() {
 	vm_until 60 '[ "$(pmccontrol -l | grep -c "ARMV8-.*FREE")" -eq 7 ]'
 }
 
+# For scripts in the guest: until COMMAND succeeds, but not so long that the host ends them without a word.
+# shellcheck disable=SC2016 # the guest's shell expands it
+await='await() { # MICROSECONDS COMMAND...
+		nap=$1 end=$(($(date +%s) + 200)); shift
+		until eval "$*"; do
+			[ $(date +%s) -lt $end ] || { echo "waited in vain for: $*"; ps; tail /tmp/*; exit 99; }
+			usleep $nap
+		done
+	}'
+
 # lost HOW-IT-IS-READ... - a PMC that loses its counter while it runs
 lost() {
 	vm_spawn /tmp/hog hog 6 later >/dev/null
@@ -451,24 +461,26 @@ lost_briefly() {
 	vm_spawn /tmp/hog hog 2 later >/dev/null
 	vm_until 60 'grep -q ready /tmp/hog'
 	# shellcheck disable=SC2016 # the guest's shell expands it
-	run vm_sh 'loads=$1 descendants=$2; shift 2
+	run vm_sh "$await"'
+		loads=$1 descendants=$2; shift 2
 		owner() { # NAME EVENT ARGUMENT...
 			name=$1 event=$2; shift 2
 			rm -f /tmp/$name.load
 			pmcstat -q --csv -C -w 1000 -o /tmp/$name $descendants -p cpu_cycles -p $event -p $event -p $event \
 				-p $event -p $event -p $event "$@" >/tmp/$name.load 2>/tmp/$name.error &
-			until grep -qs ready /tmp/$name.load; do usleep 5000; kill -0 $! || exit; done
+			await 5000 "grep -qs ready /tmp/$name.load || ! kill -0 $!"
+			kill -0 $! || exit
 		}
 		owner a inst_retired "$@"; a=$!
 		owner b inst_retired,usr "$@"; b=$!
 		pids=$(pidof load)
 		kill -USR1 $pids
-		until [ $(pidof load | wc -w) -ge $loads ]; do usleep 1000; done
+		await 1000 "[ \$(pidof load | wc -w) -ge $loads ]"
 		usleep 50000
-		kill -USR1 $(pidof hog); until grep -q taken /tmp/hog; do usleep 1000; done
+		kill -USR1 $(pidof hog); await 1000 grep -q taken /tmp/hog
 		usleep 20000
 		kill -9 $(pidof hog)
-		until [ $(cat /tmp/a.load /tmp/b.load | grep -c ^all) -eq 2 ]; do usleep 10000; done
+		await 10000 "[ \$(cat /tmp/a.load /tmp/b.load | grep -c ^all) -eq 2 ]"
 		kill -USR1 $pids
 		wait $a; ra=$?; wait $b; rb=$?; echo $ra $rb; tail -n 1 /tmp/a /tmp/b; cat /tmp/a.error /tmp/b.error' "$@"
 	echo "$output"
