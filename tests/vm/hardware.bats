@@ -416,16 +416,6 @@ shared() {
 	vm_until 60 '[ "$(pmccontrol -l | grep -c "ARMV8-.*FREE")" -eq 7 ]'
 }
 
-# For scripts in the guest: until COMMAND succeeds, but not so long that the host ends them without a word.
-# shellcheck disable=SC2016 # the guest's shell expands it
-await='await() { # MICROSECONDS COMMAND...
-		nap=$1 end=$(($(date +%s) + 200)); shift
-		until eval "$*"; do
-			[ $(date +%s) -lt $end ] || { echo "waited in vain for: $*"; ps; tail /tmp/*; exit 99; }
-			usleep $nap
-		done
-	}'
-
 # lost HOW-IT-IS-READ... - a PMC that loses its counter while it runs
 lost() {
 	vm_spawn /tmp/hog hog 6 later >/dev/null
@@ -461,7 +451,7 @@ lost_briefly() {
 	vm_spawn /tmp/hog hog 2 later >/dev/null
 	vm_until 60 'grep -q ready /tmp/hog'
 	# shellcheck disable=SC2016 # the guest's shell expands it
-	run vm_sh "$await"'
+	run vm_sh "$VM_AWAIT"'
 		loads=$1 descendants=$2; shift 2
 		owner() { # NAME EVENT ARGUMENT...
 			name=$1 event=$2; shift 2

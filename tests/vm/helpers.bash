@@ -121,6 +121,17 @@ vm_until() {
 		until sh -c "$script" sh "$@" >/dev/null 2>&1; do usleep 20000; done' "$script" "$@"
 }
 
+# For scripts in the guest: await MICROSECONDS COMMAND waits until it succeeds, but not so long that the host ends
+# the script without a word.
+# shellcheck disable=SC2016,SC2034 # the guest's shell expands it
+VM_AWAIT='await() {
+		nap=$1 end=$(($(date +%s) + 200)); shift
+		until eval "$*"; do
+			[ $(date +%s) -lt $end ] || { echo "waited in vain for: $*"; ps; tail /tmp/*; exit 99; }
+			usleep $nap
+		done
+	}'
+
 vm_put() {
 	"$VM_DIR/guest" put "$VM_ID" "$@"
 }
