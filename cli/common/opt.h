@@ -51,6 +51,7 @@ enum opt_code {
 	OPT_PER_NODE,
 	OPT_PER_MACHINE,
 	OPT_PER_THREAD,
+	OPT_FOR_EACH_CGROUP,
 };
 
 struct opt {

@@ -91,6 +91,12 @@ struct target_wanted {
 	regex_t name;
 };
 
+/* A cgroup of --for-each-cgroup. */
+struct cgroup_row {
+	char *path;		/* below the mount; "/": all */
+	int fd;			/* of its folder */
+};
+
 struct top;
 
 /* A process of -t.  pidfd is -1 once it has ended. */
@@ -141,6 +147,9 @@ struct measure {
 	pid_t printer;		/* 0: none */
 	enum from from;
 	bool threads;		/* --per-thread */
+	const char *each;	/* --for-each-cgroup, or NULL */
+	struct cgroup_row *cgroups;	/* its cgroups, by path */
+	size_t ncgroups;
 	bool logging;		/* the log is configured */
 	/* The live view (top/), or NULL.  0 or an exit code. */
 	int (*live)(struct measure *m, enum live_event event);
@@ -261,6 +270,15 @@ int record_end(struct measure *m);
  */
 int thread_rows_check(const struct measure *m);
 int thread_rows_print(struct measure *m);
+
+/*
+ * cgroup_rows.c: --for-each-cgroup.  cgroup_rows_find() finds the cgroups and gives each its own
+ * columns, cgroup_rows_fd() is the folder of a column's, cgroup_rows_put() appends a row for each.
+ */
+int cgroup_rows_find(struct measure *m);
+int cgroup_rows_fd(const struct measure *m, const struct column *column);
+void cgroup_rows_put(struct measure *m, double seconds);
+void cgroup_rows_free(struct measure *m);
 
 /* place.c: the phase of breakpoints on symbols of the processes, and whether a column is one. */
 int place_all(struct measure *m);

@@ -63,7 +63,7 @@ static int column_allocate(struct measure *m, struct column *column, const char 
 
 	if (targets_are_thread(m) && PMC_IS_VIRTUAL_MODE(column->mode))
 		column->flags |= PMC_F_THREAD;
-	if (targets_cgroup(m) >= 0 && PMC_IS_VIRTUAL_MODE(column->mode))
+	if (cgroup_rows_fd(m, column) >= 0 && PMC_IS_VIRTUAL_MODE(column->mode))
 		column->flags |= PMC_F_CGROUP;
 	if (m->threads)
 		column->flags |= PMC_F_LOG_THREXIT;
@@ -175,12 +175,14 @@ static int cgroup_attach(struct measure *m)
 	for (size_t i = 0; i < m->ncolumns; i++) {
 		if (!column_attaches(m, &m->columns[i]))
 			continue;
-		if (pmc_attach_cgroup(m->columns[i].id, targets_cgroup(m)) != 0)
+		if (pmc_attach_cgroup(m->columns[i].id, cgroup_rows_fd(m, &m->columns[i])) != 0)
 			return fail_pmc(EX_OSERR, "ERROR: cannot attach pmc \"%s\" to \"%s\"",
-					m->columns[i].name, m->wanted[0].text);
+					m->columns[i].name, m->ncgroups ?
+					m->cgroups[m->columns[i].cgroup - 1].path :
+					m->wanted[0].text);
 	}
 	if (m->verbosity >= 2)
-		note("attached to %s", m->wanted[0].text);
+		note("attached to %s", m->each ? m->each : m->wanted[0].text);
 	return 0;
 }
 
@@ -191,7 +193,7 @@ int pmcs_attach(struct measure *m)
 
 	if (code || !(m->seen & SEEN_PROCESS_PMC))
 		return code;
-	if (targets_cgroup(m) >= 0)
+	if (targets_cgroup(m) >= 0 || m->ncgroups)
 		return cgroup_attach(m);
 	for (size_t i = 0; i < m->ncolumns; i++)
 		wanted += column_attaches(m, &m->columns[i]);

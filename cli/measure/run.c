@@ -109,7 +109,11 @@ static void run_print_row(struct measure *m)
 	int code = pmcs_read(m);
 
 	if (!code) {
-		m->format->row(&m->out.text, &m->table, seconds, m->columns, m->ncolumns);
+		if (m->ncgroups)
+			cgroup_rows_put(m, seconds);
+		else
+			m->format->row(&m->out.text, &m->table, seconds, m->columns,
+				       m->ncolumns);
 		for (size_t i = 0; i < m->ncolumns; i++)
 			m->columns[i].printed = m->columns[i].value;
 		code = out_push(&m->out);
@@ -437,6 +441,7 @@ int measure_end(struct measure *m)
 		free(m->columns[i].name);
 	free(m->columns);
 	groups_free(m);
+	cgroup_rows_free(m);
 	fd_close(m->child.pidfd);
 	fd_close(m->recorded);
 	fd_close(m->signal_fd);

@@ -72,11 +72,11 @@ static void column_put_head(struct buf *out, const struct column *column)
 
 #define PID_WIDTH 7
 
-static void rows_put_header(struct buf *out, bool threads, const struct column *columns,
-			    size_t count)
+static void rows_put_header(struct buf *out, const struct row_label *label,
+			    const struct column *columns, size_t count)
 {
 	buf_add(out, "# ", 2);
-	if (threads)
+	if (label && label->pid)
 		buf_printf(out, "%*s %*s ", PID_WIDTH, "PID", PID_WIDTH, "TID");
 	for (size_t i = 0; i < count; i++) {
 		if (columns[i].part)
@@ -85,8 +85,8 @@ static void rows_put_header(struct buf *out, bool threads, const struct column *
 		column_put_head(out, &columns[i]);
 		buf_add(out, " ", 1);
 	}
-	if (threads)
-		buf_printf(out, "NAME");
+	if (label)
+		buf_printf(out, label->pid ? "NAME" : "CGROUP");
 }
 
 /* A name may have any bytes, and the text may go to a terminal. */
@@ -100,21 +100,22 @@ static void rows_put_name(struct buf *out, const char *name)
 static void rows_put_table(struct buf *out, struct count_table *table, double seconds,
 			   const struct column *columns, size_t count)
 {
+	const struct row_label *label = table->label;
 	int indent = 2;		/* room for the header's "# " */
 
 	(void)seconds;
 	if (!table->begun || table->rows >= table->page) {
 		if (table->begun)
 			buf_add(out, "\n", 1);
-		rows_put_header(out, table->thread, columns, count);
+		rows_put_header(out, table->label, columns, count);
 		table->begun = true;
 		table->rows = 0;
 	}
 	table->rows++;
 	buf_add(out, "\n", 1);
-	if (table->thread) {
-		buf_printf(out, "%*d %*d ", PID_WIDTH + indent, (int)table->thread->pid, PID_WIDTH,
-			   (int)table->thread->tid);
+	if (label && label->pid) {
+		buf_printf(out, "%*d %*d ", PID_WIDTH + indent, (int)label->pid, PID_WIDTH,
+			   (int)label->tid);
 		indent = 0;
 	}
 	for (size_t i = 0; i < count; i++) {
@@ -124,8 +125,8 @@ static void rows_put_table(struct buf *out, struct count_table *table, double se
 			   (unsigned long long)column_shown(columns, count, i));
 		indent = 0;
 	}
-	if (table->thread)
-		rows_put_name(out, table->thread->name);
+	if (label)
+		rows_put_name(out, label->name);
 }
 
 static void rows_end_table(struct buf *out, const struct count_table *table)
@@ -167,8 +168,11 @@ static void column_put_csv(struct buf *out, const struct column *column)
 static void rows_put_csv(struct buf *out, struct count_table *table, double seconds,
 			 const struct column *columns, size_t count)
 {
+	const struct row_label *label = table->label;
+
 	if (!table->begun) {
-		buf_printf(out, table->thread ? "pid,tid,name" : "time");
+		buf_printf(out, "%s", !label ? "time" : label->pid ? "pid,tid,name" :
+								     "time,cgroup");
 		for (size_t i = 0; i < count; i++) {
 			if (columns[i].part)
 				continue;
@@ -178,11 +182,13 @@ static void rows_put_csv(struct buf *out, struct count_table *table, double seco
 		buf_add(out, "\n", 1);
 		table->begun = true;
 	}
-	if (table->thread) {
-		buf_printf(out, "%d,%d,", (int)table->thread->pid, (int)table->thread->tid);
-		text_put_csv(out, table->thread->name, strlen(table->thread->name));
-	} else {
+	if (label && label->pid)
+		buf_printf(out, "%d,%d", (int)label->pid, (int)label->tid);
+	else
 		buf_printf(out, "%.6f", seconds);
+	if (label) {
+		buf_add(out, ",", 1);
+		text_put_csv(out, label->name, strlen(label->name));
 	}
 	for (size_t i = 0; i < count; i++)
 		if (!columns[i].part)
@@ -202,17 +208,19 @@ static void rows_end_none(struct buf *out, const struct count_table *table)
 static void rows_put_json(struct buf *out, struct count_table *table, double seconds,
 			  const struct column *columns, size_t count)
 {
+	const struct row_label *label = table->label;
 	struct json json = { .out = out };
 
 	table->begun = true;
 	json_open(&json, NULL, '{');
-	if (table->thread) {
-		json_number(&json, "pid", (uint64_t)table->thread->pid);
-		json_number(&json, "tid", (uint64_t)table->thread->tid);
-		json_string(&json, "name", table->thread->name);
+	if (label && label->pid) {
+		json_number(&json, "pid", (uint64_t)label->pid);
+		json_number(&json, "tid", (uint64_t)label->tid);
 	} else {
 		json_seconds(&json, "time", seconds);
 	}
+	if (label)
+		json_string(&json, label->pid ? "name" : "cgroup", label->name);
 	json_open(&json, "counters", '[');
 	for (size_t i = 0; i < count; i++) {
 		const struct column *column = &columns[i];

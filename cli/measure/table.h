@@ -4,7 +4,6 @@
 #define PMCBPF_CLI_TABLE_H
 
 #include <pmc.h>
-#include <sys/pmclog.h>
 
 #include "cli/common/common.h"
 
@@ -19,6 +18,7 @@ struct column {
 	uint32_t flags;
 	int cpu;		/* PMC_CPU_ANY in process scope */
 	char unit[TOPOLOGY_NAME];	/* that the sum is of; "": the CPU stands for itself */
+	size_t cgroup;		/* 1 + the index of the cgroup of --for-each-cgroup; 0: none */
 	size_t leader;		/* 1 + the index of its group's first column; 0: in no group */
 	size_t part;		/* 0: shown; else 1 + the index of the column that shows its sum */
 	bool cumulative;
@@ -33,14 +33,14 @@ struct column {
 	unsigned int skip;	/* blanks before the head */
 };
 
-/* A row of one thread. */
-struct thread_row {
-	pid_t pid, tid;
-	char name[PMCLOG_COMM + 1];
+/* A row of one thread or one cgroup. */
+struct row_label {
+	pid_t pid, tid;		/* 0: a cgroup */
+	const char *name;
 };
 
 struct count_table {
-	const struct thread_row *thread;	/* that the next row is of; NULL: of all */
+	const struct row_label *label;	/* of the next row; NULL: it shows everything */
 	unsigned int page;	/* rows between two headers */
 	unsigned int rows;	/* since the last one */
 	bool begun;

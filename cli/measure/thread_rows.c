@@ -13,7 +13,8 @@
 
 /* A thread, and one value for each column; a number may be another thread's later. */
 struct thread_counts {
-	struct thread_row row;
+	pid_t pid, tid;
+	char name[PMCLOG_COMM + 1];
 	pmc_value_t *value;
 	bool *known;
 };
@@ -60,9 +61,9 @@ struct thread_search {
 static bool thread_is(const void *arg, uint32_t position)
 {
 	const struct thread_search *s = arg;
-	const struct thread_row *row = &s->rows->list[position].row;
+	const struct thread_counts *t = &s->rows->list[position];
 
-	return row->pid == s->value->pl_pid && row->tid == s->value->pl_tid;
+	return t->pid == s->value->pl_pid && t->tid == s->value->pl_tid;
 }
 
 static int thread_rows_full(void)
@@ -74,7 +75,7 @@ static int thread_rows_full(void)
 static int thread_rows_add(struct thread_rows *rows, const struct pmclog_ev_threadvalue *v,
 			   struct index_slot *slot)
 {
-	struct thread_counts t = { .row = { .pid = v->pl_pid, .tid = v->pl_tid } };
+	struct thread_counts t = { .pid = v->pl_pid, .tid = v->pl_tid };
 	size_t columns = rows->m->ncolumns;
 
 	t.value = calloc(columns, sizeof(*t.value) + sizeof(*t.known));
@@ -108,8 +109,7 @@ static int thread_rows_take(struct thread_rows *rows, size_t column,
 	t = &rows->list[at];
 	t->value[column] = v->pl_value;
 	t->known[column] = true;
-	snprintf(t->row.name, sizeof(t->row.name), "%.*s", (int)sizeof(v->pl_tdname),
-		 v->pl_tdname);
+	snprintf(t->name, sizeof(t->name), "%.*s", (int)sizeof(v->pl_tdname), v->pl_tdname);
 	return 0;
 }
 
@@ -169,9 +169,9 @@ static int thread_order(const void *a, const void *b)
 {
 	const struct thread_counts *x = a, *y = b;
 
-	if (x->row.pid != y->row.pid)
-		return x->row.pid < y->row.pid ? -1 : 1;
-	return (x->row.tid > y->row.tid) - (x->row.tid < y->row.tid);
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	return (x->tid > y->tid) - (x->tid < y->tid);
 }
 
 static void thread_rows_put(struct thread_rows *rows)
@@ -181,7 +181,10 @@ static void thread_rows_put(struct thread_rows *rows)
 	if (rows->n)
 		qsort(rows->list, rows->n, sizeof(*rows->list), thread_order);
 	for (size_t t = 0; t < rows->n; t++) {
-		m->table.thread = &rows->list[t].row;
+		const struct row_label label = { rows->list[t].pid, rows->list[t].tid,
+						 rows->list[t].name };
+
+		m->table.label = &label;
 		for (size_t i = 0; i < m->ncolumns; i++) {
 			m->columns[i].value = rows->list[t].value[i];
 			m->columns[i].printed = 0;
@@ -189,7 +192,7 @@ static void thread_rows_put(struct thread_rows *rows)
 		m->format->row(&m->out.text, &m->table, 0, m->columns, m->ncolumns);
 	}
 	m->format->end(&m->out.text, &m->table);
-	m->table.thread = NULL;
+	m->table.label = NULL;
 }
 
 int thread_rows_print(struct measure *m)

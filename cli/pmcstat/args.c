@@ -180,6 +180,8 @@ static const struct opt options[] = {
 	{ OPT_PER_NODE, "per-node", NULL, "… of each memory node" },
 	{ OPT_PER_MACHINE, "per-machine", NULL, "… of all CPUs" },
 	{ OPT_PER_THREAD, "per-thread", NULL, "a row for each thread that the -p have counted" },
+	{ OPT_FOR_EACH_CGROUP, "for-each-cgroup", "NAMES",
+	  "a row for each of these cgroups: names or regexes, with commas" },
 	{ 'C', "cumulative", NULL, "toggle running totals for the PMCs that follow" },
 	{ 'd', "descendants", NULL, "toggle counting descendants for the -p that follow" },
 	{ 't', "target", "PROCESS", "a process by number, or those whose name matches a regex" },
@@ -235,6 +237,7 @@ static unsigned int seen_of(int code)
 	case 'c': return SEEN_CPUS;
 	case 'C': return SEEN_CUMULATIVE;
 	case 'd': return SEEN_DESCENDANTS;
+	case OPT_FOR_EACH_CGROUP:
 	case 't': return SEEN_TARGET;
 	case 'l': return SEEN_DURATION;
 	case 'o': return SEEN_OUTPUT;
@@ -280,6 +283,7 @@ static int parse_option(struct parse *p, int code, const char *arg)
 	case OPT_FROM_EXEC:
 	case OPT_FROM_FORK: targets_from(m, code); return 0;
 	case OPT_EXIT_STATUS: return 0;
+	case OPT_FOR_EACH_CGROUP: m->each = arg; return 0;
 	case OPT_PER_THREAD: m->threads = true; return 0;
 	/* The form of rows; with a file, or with a log to read, a report. */
 	case OPT_JSON: m->format = &format_json; p->json = arg; return 0;

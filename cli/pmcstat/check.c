@@ -123,5 +123,6 @@ int check_options(struct measure *m)
 	}
 	code = targets_check(m, m->seen & SEEN_PROCESS_PMC);
 	code = code ? code : thread_rows_check(m);
+	code = code ? code : cgroup_rows_find(m);
 	return code ? code : check_open_output(m);
 }

@@ -159,6 +159,61 @@ works() {
 	expect own 'release 0' release
 }
 
+# rows_of OPTION...: pmcstat --for-each-cgroup of $ENTER, until `work` is done; the last rows, in $output
+rows_of() {
+	pmcstat -q --csv -C -w 0.1 -o rows "$@" 3>&- &
+	pid=$!
+	has_rows() { [ -s rows ]; }
+	wait_for has_rows
+	work w
+	kill -INT $pid
+	wait $pid
+	output=$(tail -n "$(awk -F, 'NR > 1 && !n[$2]++' rows | wc -l)" rows | cut -d, -f2-)
+}
+
+@test "pmcstat --for-each-cgroup: a row for each of the names, and of the cgroups that match" {
+	name=${GROUP#"$TOP/"}
+	workload w calls=10
+	moves w a/below
+	rows_of -p $ENTER -p CONTEXT_SWITCHES --for-each-cgroup "$name/b,/$name/a/below"
+	[ "$(head -n 1 rows)" = "time,cgroup,p/$ENTER,p/CONTEXT_SWITCHES" ]
+	[[ $output =~ ^"$name/a/below,10,"[1-9][0-9]*$'\n'"$name/b,0,0"$ ]]
+	rest w
+	workload w calls=20
+	moves w a
+	rows_of -p $ENTER --for-each-cgroup "^$name/a,$name/a/below,$name/b\$"
+	[ "$output" = "$name/a,20
+$name/a/below,0
+$name/b,0" ]
+	run pmcstat -q -w 5 --json -p $ENTER --for-each-cgroup "$name/[ab]\$" load calls=7
+	status_is 0
+	[[ ${lines[0]} == *'"cgroup":"'"$name"'/a","counters":[{"name":"'$ENTER'"'*'"value":0}]}' && ${#lines[@]} -eq 2 ]]
+	run pmcstat -q -p $ENTER -p CONTEXT_SWITCHES --for-each-cgroup "$name/a" true
+	[[ ${lines[0]} == *" p/CONTEXT_SWITCHES CGROUP" && ${lines[1]} == *" $name/a" ]]
+}
+
+@test "pmcstat --for-each-cgroup refuses what does not go with it, and names of nothing" {
+	name=${GROUP#"$TOP/"}
+	for options in "-d -p $ENTER" "-p $ENTER -s CPU_CLOCK" "-P CPU_CLOCK" "-p $ENTER -t $$" "--per-thread -p $ENTER" \
+		"--from-fork -p $ENTER" "-p {$ENTER,PAGE_FAULT.ALL}"; do
+		# shellcheck disable=SC2086 # words
+		run pmcstat $options --for-each-cgroup "$name" true
+		status_is 64
+		[[ $output == *"-for-each-cgroup"* ]]
+	done
+	run pmcstat -p $ENTER --for-each-cgroup "$name/a,$name/none" true
+	status_is 65
+	[[ $output == *"No cgroup in $TOP is \"$name/none\"."* ]]
+	run pmcstat -p $ENTER --for-each-cgroup "$name/x*y" true
+	status_is 65
+	[[ $output == *"No cgroup in $TOP matches \"$name/x*y\"."* ]]
+	run pmcstat -p $ENTER --for-each-cgroup "[" true
+	status_is 65
+	[[ $output == *"Failed to compile regex"* ]]
+	run pmcstat -p $ENTER --for-each-cgroup , true
+	status_is 64
+}
+
 # PERF-339
 @test "what is no cgroup, and what cgroups do not count, is refused" {
 	client own
