@@ -2,10 +2,10 @@
 # shellcheck shell=bash
 # What tests of this kernel and of the guests' read from the text of a log on standard input.
 
-# chains SIDE - the frames of each sample of side u or s, one sample on a line, without the mark of its end
+# chains SIDE - the frames of each sample of side u or s, one sample on a line
 chains() {
 	awk -v side="$1" '$1 == "callchain" { if (line) print line; line = ""; on = $NF == side; next }
-		$1 == "..." { if (on && $2 !~ /^\[/) line = line " " $2; next }
+		$1 == "..." { if (on) line = line " " $2; next }
 		{ if (line) print line; line = ""; on = 0 }
 		END { if (line) print line }'
 }

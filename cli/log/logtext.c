@@ -91,22 +91,22 @@ static void line_add_quoted(struct buf *out, struct logtext_line *l, const char 
 	line_add_char(l, '"');
 }
 
-static void line_mark(struct logtext_line *l, const char *text)
+static void line_mark(struct logtext_line *l, const char *tag, const char *text)
 {
 	size_t len = strlen(text);
 
-	line_add_tag(l, "...");
+	line_add_tag(l, tag);
 	memcpy(l->text + l->len, text, len);
 	l->len += len;
 	line_add_char(l, '\n');
 }
 
-/* Lines that FreeBSD does not have: where callers are missing, and if some are guesses. */
+/* FreeBSD has no line for missing callers, and for callers without proof: these tags are ours. */
 static void line_chain(struct buf *out, struct logtext_line *l, const struct pmclog_ev_callchain *c)
 {
 	const int cut = (int)chain_end_cut_at(c->pl_cpuflags, c->pl_pc,
 					  c->pl_npc > 0 ? (unsigned int)c->pl_npc : 0);
-	char room[CHAIN_FRAME_MAX];
+	const uint32_t end = PMC_CC_F_TO_END(c->pl_cpuflags);
 
 	line_add_tag(l, "callchain");
 	line_add_number(l, (int32_t)c->pl_pid);
@@ -128,10 +128,10 @@ static void line_chain(struct buf *out, struct logtext_line *l, const struct pmc
 		line_add_hex(l, c->pl_pc[i]);
 		line_add_char(l, '\n');
 		if (i + 1 == cut)
-			line_mark(l, chain_end_frame(PMC_CC_F_TO_END(c->pl_cpuflags), room));
+			line_mark(l, "cut", chain_end_cut_text(end));
 	}
 	if (c->pl_cpuflags & PMC_CC_F_POINTERS)
-		line_mark(l, "[some callers by frame pointers]");
+		line_mark(l, "pointers", "some callers are without proof");
 	buf_add(out, l->text, l->len);
 	l->len = 0;
 }

@@ -158,7 +158,7 @@ struct measure {
 	bool progress;		/* show the log's size as it grows */
 	bool reported;		/* a report follows, which warns of missing records */
 	struct pmc_driverstats before;
-	uint64_t cut_before;		/* pmc_get_cut_chains() */
+	struct pmc_chains chains_before;
 
 	struct column *columns;
 	size_t ncolumns;

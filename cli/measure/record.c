@@ -154,7 +154,7 @@ int record_begin(struct measure *m)
 		code = fail_pmc(EX_OSERR, "ERROR: Cannot configure log file");
 	m->logging = !code;
 	if (!code && (pmc_get_driver_stats(&m->before) != 0 ||
-		      pmc_get_cut_chains(&m->cut_before) != 0))
+		      pmc_get_chains(PMC_ID_INVALID, &m->chains_before) != 0))
 		code = fail_pmc(EX_OSERR, "ERROR: Unable to retrieve driver statistics");
 	/* Only the daemon may hold the log open, or a reader would see no end of file. */
 	if (fd >= 0)
@@ -183,10 +183,17 @@ int record_flush(struct measure *m)
 	return 0;
 }
 
-static void record_warn_cut(const struct measure *m, uint64_t cut, uint64_t samples)
+static void record_warn_cut(const struct measure *m, const struct pmc_chains *now)
 {
-	const struct chains c = { .samples = samples, .cut = cut, .cuts = { cut } };
+	const struct pmc_chains *before = &m->chains_before;
+	struct chains c = {
+		.samples = now->pm_chains - before->pm_chains,
+		.cut = now->pm_cut - before->pm_cut, .ended = now->pm_ended - before->pm_ended,
+		.whole = now->pm_whole - before->pm_whole,
+	};
 
+	for (uint32_t i = 0; i < CHAIN_ENDS; i++)
+		c.cuts[i] = now->pm_cuts[i] - before->pm_cuts[i];
 	chains_note_cut(m->log, &c);
 }
 
@@ -194,9 +201,10 @@ static void record_warn_losses(const struct measure *m)
 {
 	struct pmc_driverstats now;
 	unsigned int full, failed;
-	uint64_t cut;
+	struct pmc_chains chains;
 
-	if (!m->verbosity || pmc_get_driver_stats(&now) != 0 || pmc_get_cut_chains(&cut) != 0)
+	if (!m->verbosity || pmc_get_driver_stats(&now) != 0 ||
+	    pmc_get_chains(PMC_ID_INVALID, &chains) != 0)
 		return;
 	full = now.pm_intr_bufferfull - m->before.pm_intr_bufferfull;
 	failed = now.pm_buffer_requests_failed - m->before.pm_buffer_requests_failed;
@@ -212,8 +220,7 @@ static void record_warn_losses(const struct measure *m)
 		     failed == 1 ? "" : "s");
 	/* An analysis prints this warning itself. */
 	if (m->log && !m->reported && !record_is_analysed(m))
-		record_warn_cut(m, cut - m->cut_before,
-				now.pm_intr_processed - m->before.pm_intr_processed);
+		record_warn_cut(m, &chains);
 }
 
 int record_end(struct measure *m)

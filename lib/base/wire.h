@@ -124,8 +124,19 @@ struct wire_driverstats {
 	uint32_t log_sweeps;
 };
 
-struct wire_losses {		/* statistics that hwpmc does not have */
-	uint64_t chains_cut;
+/* GETLOSSES: what hwpmc does not count, of the caller's PMC or as of GETDRIVERSTATS. */
+#define WIRE_CHAIN_ENDS 16u
+struct wire_losses_req {
+	uint32_t pmcid;		/* ~0: not of one PMC */
+	uint32_t reserved;
+};
+struct wire_losses {		/* call chains in logs */
+	uint64_t chains;
+	uint64_t ended;		/* whose end is recorded */
+	uint64_t whole;		/* … and that lack no caller */
+	uint64_t pointers;	/* that frame pointers led through in part */
+	uint64_t cut;		/* that lack callers … */
+	uint64_t cuts[WIRE_CHAIN_ENDS];	/* … by enum pmc_chain_end; WHOLE: in the kernel's part */
 };
 
 struct wire_cpu_req {		/* GETPMCINFO */

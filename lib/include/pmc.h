@@ -286,6 +286,20 @@ int pmc_get_driver_stats(struct pmc_driverstats *stats);
 int pmc_get_cut_chains(uint64_t *chains);
 
 /*
+ * Stores counts of call chains in logs: of the caller's PMC, or with PMC_ID_INVALID as of
+ * pmc_get_driver_stats().  EINVAL, ESRCH: no such PMC: pmc_get_chains(3).
+ */
+struct pmc_chains {
+	uint64_t pm_chains;
+	uint64_t pm_ended;		/* whose end is recorded … */
+	uint64_t pm_whole;		/* … and that lack no caller */
+	uint64_t pm_pointers;		/* that frame pointers led through in part */
+	uint64_t pm_cut;		/* that lack callers … */
+	uint64_t pm_cuts[16];		/* … by enum pmc_chain_end; WHOLE: in the kernel's part */
+};
+int pmc_get_chains(pmc_id_t pmcid, struct pmc_chains *chains);
+
+/*
  * The caller frees *names; its strings are the library's.  EINVAL, ENOMEM:
  * pmc_event_names_of_class(3).
  */

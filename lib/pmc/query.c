@@ -356,20 +356,45 @@ PMC_API_PUBLIC int pmc_pmcinfo(int cpu, struct pmc_pmcinfo **info)
 	return call_leave(err ? err : pmcinfo_request(cpu, info, why));
 }
 
+static int losses_request(pmc_id_t pmcid, struct wire_losses *rep, struct reason *why)
+{
+	const struct wire_losses_req req = { .pmcid = pmcid };
+	struct exchange x = {
+		.op = WIRE_OP_GETLOSSES, .request = &req, .request_len = sizeof(req),
+		.send_fd = -1,
+		.payload = rep, .payload_min = sizeof(*rep), .payload_max = sizeof(*rep),
+	};
+	int err = client_exchange(&pmc_lib, &x, why);
+
+	if (!err)
+		client_exchange_close(&x);
+	return err;
+}
+
 PMC_API_PUBLIC int pmc_get_cut_chains(uint64_t *chains)
 {
 	struct reason *why = call_enter();
-	struct wire_losses rep = { .chains_cut = 0 };
-	struct exchange x = {
-		.op = WIRE_OP_GETLOSSES, .send_fd = -1, .payload = &rep,
-		.payload_min = sizeof(rep), .payload_max = sizeof(rep),
-	};
-	int err = chains ? client_exchange(&pmc_lib, &x, why) : call_missing(why, "chains");
+	struct wire_losses rep;
+	int err = chains ? losses_request(PMC_ID_INVALID, &rep, why) : call_missing(why, "chains");
+
+	if (!err)
+		*chains = rep.cut;
+	return call_leave(err);
+}
+
+PMC_API_PUBLIC int pmc_get_chains(pmc_id_t pmcid, struct pmc_chains *chains)
+{
+	struct reason *why = call_enter();
+	struct wire_losses rep;
+	int err = chains ? losses_request(pmcid, &rep, why) : call_missing(why, "chains");
 
 	if (err)
 		return call_leave(err);
-	client_exchange_close(&x);
-	*chains = rep.chains_cut;
+	*chains = (struct pmc_chains){
+		.pm_chains = rep.chains, .pm_ended = rep.ended, .pm_whole = rep.whole,
+		.pm_pointers = rep.pointers, .pm_cut = rep.cut,
+	};
+	memcpy(chains->pm_cuts, rep.cuts, sizeof(chains->pm_cuts));
 	return call_leave(0);
 }
 

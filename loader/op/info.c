@@ -104,10 +104,20 @@ int op_getdriverstats(struct request *rq)
 
 int op_getlosses(struct request *rq)
 {
-	struct wire_losses *rep = reply_room(rq->r, sizeof(*rep));
+	const struct wire_losses_req *a = rq->arg;
 	const struct user_stats *own = stats_of(rq->s->owner);
+	struct wire_losses *rep;
+	struct pmc *p = NULL;
+	int err = a->pmcid == PMC_ID_INVALID ? 0 :
+		  pmc_find(rq->s->owner, a->pmcid, &p, &rq->r->why);
 
-	rep->chains_cut = own ? own->chains_cut : sample_log_chains_cut(rq->d->samples);
+	if (err)
+		return err;
+	rep = reply_room(rq->r, sizeof(*rep));
+	if (p)
+		*rep = p->losses;
+	else
+		*rep = own ? own->losses : *sample_log_losses(rq->d->samples);
 	return 0;
 }
 

@@ -21,6 +21,7 @@ union op_argument {
 	uint8_t bytes[WIRE_MAX_REQUEST];
 	struct wire_hello_req hello;
 	struct wire_version version;
+	struct wire_losses_req losses;
 	struct wire_cpu_req cpu;
 	struct wire_class_req class;
 	struct wire_admin_req admin;
@@ -52,7 +53,7 @@ static const struct op ops[] = {
 	OP(CLOSELOG, op_closelog, 0),
 	OP(GETCPUINFO, op_getcpuinfo, 0),
 	OP(GETDRIVERSTATS, op_getdriverstats, 0),
-	OP(GETLOSSES, op_getlosses, 0),
+	OP(GETLOSSES, op_getlosses, sizeof(struct wire_losses_req)),
 	OP(GETMODULEVERSION, op_getmoduleversion, sizeof(struct wire_version)),
 	OP(GETPMCINFO, op_getpmcinfo, sizeof(struct wire_cpu_req)),
 	OP(PMCADMIN, op_pmcadmin, sizeof(struct wire_admin_req), .allowed = op_pmcadmin_allowed,

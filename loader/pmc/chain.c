@@ -60,3 +60,16 @@ bool chain_take(struct pmclog_ev_callchain *c, const struct abi_rec *rec, const 
 		(rec->pointers ? PMC_CC_F_POINTERS : 0) | PMC_CC_F_END(end));
 	return cut;
 }
+
+void chain_count(struct wire_losses *to, uint32_t cpuflags)
+{
+	const uint32_t end = PMC_CC_F_TO_END(cpuflags);
+	const bool cut = cpuflags & PMC_CC_F_CUT;
+
+	to->chains++;
+	to->ended += end != PMC_CHAIN_NOT_RECORDED;
+	to->whole += end == PMC_CHAIN_WHOLE && !cut;
+	to->pointers += (cpuflags & PMC_CC_F_POINTERS) != 0;
+	to->cut += cut;
+	to->cuts[end] += cut;
+}

@@ -9,6 +9,7 @@
 #include <pmclog.h>
 
 #include "bpf/log/log_abi.h"
+#include "lib/base/wire.h"
 
 /*
  * Fills in cpuflags and at most `room` addresses.  `hides_kernel`: an address of the kernel's half
@@ -16,5 +17,8 @@
  */
 bool chain_take(struct pmclog_ev_callchain *c, const struct abi_rec *rec, const uint64_t *data,
 		unsigned int room, bool hides_kernel);
+
+/* Counts a chain of a log by its cpuflags. */
+void chain_count(struct wire_losses *to, uint32_t cpuflags);
 
 #endif

@@ -29,6 +29,7 @@ struct pmc {
 	uint64_t ticks;			/* a second, if its event is a clock; else 0 */
 	enum kernel_view kernel;	/* of sampling modes: by the settings at the allocation */
 	struct recorder *recorder;		/* of sampling modes */
+	struct wire_losses losses;	/* of its samples */
 	struct profile_source profile;	/* with PMC_F_KGMON: its samples' source, without period */
 	LIST_HEAD(, follow) follows;	/* processes that its log follows: follows.c */
 	bool logs_all;			/* in system scope: its log gets all processes' events */

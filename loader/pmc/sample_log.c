@@ -57,7 +57,7 @@ struct sample_log {
 	bool no_unmaps;			/* unmaps cannot be seen here, and that is logged */
 	uint32_t generation;
 	struct wire_driverstats stats;
-	uint64_t chains_cut;
+	struct wire_losses losses;
 	struct drain_waits waits;
 	struct recorder *slot[MAX_RECORDERS];
 };
@@ -133,12 +133,12 @@ void sample_log_listen(struct sample_log *t, bool on)
 
 /* --- records -------------------------------------------------------------------------------- */
 
-/* Counts a call chain that lacks callers in a log. */
-static void chain_count_cut(struct sample_log *t, struct owner *o)
+static void sample_count_chain(struct sample_log *t, struct pmc *p, uint32_t cpuflags)
 {
-	t->chains_cut++;
-	o->stats.chains_cut++;
-	o->user->stats.chains_cut++;
+	chain_count(&t->losses, cpuflags);
+	chain_count(&p->losses, cpuflags);
+	chain_count(&p->owner->stats.losses, cpuflags);
+	chain_count(&p->owner->user->stats.losses, cpuflags);
 }
 
 static void sample_put(struct sample_log *t, const struct recorder *tr, const struct abi_rec *rec,
@@ -146,7 +146,6 @@ static void sample_put(struct sample_log *t, const struct recorder *tr, const st
 {
 	enum admission admission = lifetime_admits(t->life, tr->pmc, (pid_t)rec->pid, rec->time);
 	struct pmclog_ev_callchain c;
-	bool cut;
 
 	if (admission == ADMITTED_LATER) {
 		t->stats.intr_bufferfull++;
@@ -157,10 +156,11 @@ static void sample_put(struct sample_log *t, const struct recorder *tr, const st
 	c.pl_pid = rec->pid;
 	c.pl_tid = rec->tid;
 	c.pl_pmcid = tr->pmc->id;
-	cut = chain_take(&c, rec, data, logfile_chain_room(tr->pmc->owner->log),
-			 tr->pmc->kernel == KERNEL_HIDDEN);
-	if (!logfile_callchain(tr->pmc->owner->log, rec->time, &c, data) && cut)
-		chain_count_cut(t, tr->pmc->owner);
+	chain_take(&c, rec, data, logfile_chain_room(tr->pmc->owner->log),
+		   tr->pmc->kernel == KERNEL_HIDDEN);
+	if (!logfile_callchain(tr->pmc->owner->log, rec->time, &c, data) &&
+	    tr->pmc->flags & PMC_F_CALLCHAIN)
+		sample_count_chain(t, tr->pmc, c.pl_cpuflags);
 }
 
 static void value_put(struct recorder *tr, const struct abi_rec *rec, const uint64_t *data)
@@ -362,9 +362,9 @@ void sample_log_stats(const struct sample_log *t, struct wire_driverstats *stats
 	stats->log_sweeps += t->stats.log_sweeps;
 }
 
-uint64_t sample_log_chains_cut(const struct sample_log *t)
+const struct wire_losses *sample_log_losses(const struct sample_log *t)
 {
-	return t->chains_cut;
+	return &t->losses;
 }
 
 /* Finds a slot without a PMC or the profiling clock; -EAGAIN: none is left. */

@@ -65,8 +65,8 @@ int sample_log_clock(struct sample_log *t, bool on, struct reason *why);
 
 /* Adds the rings' counts to the driver's statistics. */
 void sample_log_stats(const struct sample_log *t, struct wire_driverstats *stats);
-/* Number of call chains in all logs that lack callers. */
-uint64_t sample_log_chains_cut(const struct sample_log *t);
+/* Call chains in all logs. */
+const struct wire_losses *sample_log_losses(const struct sample_log *t);
 
 /*
  * Creates the source of a PMC's records, which go to its owner's log while it runs.  The events of

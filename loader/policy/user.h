@@ -24,6 +24,7 @@
 
 #include <sys/queue.h>
 
+#include "lib/base/wire.h"
 #include "rules.h"
 
 enum pool_kind {
@@ -54,7 +55,7 @@ enum user_part {
 struct user_stats {
 	uint32_t intr_processed, intr_bufferfull;
 	uint32_t buffer_requests, buffer_requests_failed;
-	uint64_t chains_cut;		/* logged call chains that lack callers */
+	struct wire_losses losses;
 };
 
 struct user {

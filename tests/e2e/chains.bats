@@ -155,5 +155,29 @@ assert len(long) >= 50 and all(int(c["cpuflags"], 0) & 4 for c in long)'
 	pmcstat -q -n 1 -P PAGE_FAULT.ALL -O log deep 100 0 200 0
 	[ "$(figure)" -ge 200 ]
 	run run_as_nobody pmccontrol -s
-	[[ $output == *'call chains that lack callers:           0' ]]
+	[[ $output == *$'\ncall chains that lack callers:           0\n'* ]]
+}
+
+@test "call chains are counted for each PMC, and in sum for its owner" {
+	local depth id=()
+	workload w switches=150
+	client owner
+	expect owner 'log 0' log log
+	for depth in 128 1; do
+		pmccontrol --tunable kern.hwpmc.callchaindepth=$depth
+		expect owner 'alloc 0 *' caps $SAMPLES alloc 2 15 $SWITCHES any $CHAIN
+		id[depth]=${reply#alloc 0 }
+		ask owner setcount 1 attach "${WORKLOAD[w]}" start
+	done
+	work w
+	for depth in 128 1; do ask owner id "${id[depth]}" stop; done
+	expect owner 'flushlog 0' flushlog
+	expect owner 'losses 0 *' id "${id[128]}" losses
+	[[ $reply =~ chains=([0-9]+)\ cut=0$ ]] && whole=${BASH_REMATCH[1]}
+	[ "$whole" -ge 50 ]
+	expect owner 'losses 0 *' id "${id[1]}" losses
+	[[ $reply =~ chains=([0-9]+)\ cut=([0-9]+)$ ]] && cut=${BASH_REMATCH[2]}
+	[ "$cut" -ge 50 ] && [ "$cut" -eq "${BASH_REMATCH[1]}" ]
+	expect owner "losses 0 chains=$((whole + cut)) cut=$cut" id 0 losses
+	expect owner 'losses EINVAL *' id 0x12345 losses
 }

@@ -535,6 +535,7 @@ static const struct {
 	{ "logfd", 1, do_logfd },
 	{ "dropfd", 1, do_dropfd },
 	{ "figures", 0, do_figures },
+	{ "losses", 0, do_losses },
 	{ "endlog", 0, do_endlog },
 	{ "flushlog", 0, do_flushlog },
 	{ "closelog", 0, do_closelog },

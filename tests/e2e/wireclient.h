@@ -83,6 +83,7 @@ void do_leave(char **arg);
 void do_orders(char **arg);
 void do_caps(char **arg);
 void do_setcount(char **arg);
+void do_losses(char **arg);
 void do_rw(char **arg);
 void do_info(char **arg);
 void do_classes(char **arg);

@@ -112,3 +112,16 @@ void do_figures(char **arg)
 		       s->log_sweeps);
 	finish(err);
 }
+
+/* losses: of the current PMC; 0 is all PMCs. */
+void do_losses(char **arg)
+{
+	const struct wire_losses_req r = { .pmcid = c.pmcid ? c.pmcid : UINT32_MAX };
+	struct wire_losses *l = payload();
+	int err = say("losses", call(WIRE_OP_GETLOSSES, &r, sizeof(r)));
+
+	if (!err)
+		printf(" chains=%llu cut=%llu", (unsigned long long)l->chains,
+		       (unsigned long long)l->cut);
+	finish(err);
+}

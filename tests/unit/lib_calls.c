@@ -118,11 +118,12 @@ static int call_stats(void)
 	return pmc_get_driver_stats(&stats);
 }
 
-static int call_cut_chains(void)
+static int call_chains(void)
 {
-	uint64_t chains;
+	struct pmc_chains chains;
+	uint64_t cut;
 
-	return pmc_get_cut_chains(&chains);
+	return pmc_get_cut_chains(&cut) || pmc_get_chains(FAKE_ID, &chains);
 }
 
 static int call_pmcinfo(void)
@@ -159,7 +160,7 @@ static const struct {
 	{ WIRE_OP_PMCRW, call_write },		{ WIRE_OP_PMCSETCOUNT, call_set },
 	{ WIRE_OP_PMCSTART, call_start },	{ WIRE_OP_PMCSTOP, call_stop },
 	{ WIRE_OP_KGMON, call_kgmon },		{ WIRE_OP_TUNABLE, call_sysctl },
-	{ WIRE_OP_GETLOSSES, call_cut_chains },	{ WIRE_OP_ATTACHEXEC, call_attach_exec },
+	{ WIRE_OP_GETLOSSES, call_chains },	{ WIRE_OP_ATTACHEXEC, call_attach_exec },
 	{ WIRE_OP_ATTACHTHREAD, call_attach_thread },
 	{ WIRE_OP_PMCALLOCATE, call_allocate_group }, { WIRE_OP_READGROUP, call_read_group },
 	{ WIRE_OP_READGROUP, call_read_pair }, { WIRE_OP_COMMITGROUP, call_commit_group },

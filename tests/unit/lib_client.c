@@ -246,6 +246,7 @@ static void test_small_requests(void **state)
 	struct fake *f = *state;
 	struct pmc_op_pmcallocate op = { .pm_caps = 0 };
 	struct pmc_driverstats stats;
+	struct pmc_chains ends;
 	uint64_t chains;
 	const char **names;
 	int n;
@@ -257,6 +258,11 @@ static void test_small_requests(void **state)
 	assert_int_equal(pmc_get_cut_chains(&chains), 0);
 	assert_int_equal(chains, 1ull << 40);
 	expect_errno(pmc_get_cut_chains(NULL), EFAULT);
+	assert_int_equal(pmc_get_chains(FAKE_ID, &ends), 0);
+	assert_int_equal(ends.pm_chains, FAKE_ID);
+	assert_int_equal(ends.pm_cut, 1ull << 40);
+	assert_int_equal(ends.pm_cuts[PMC_CHAIN_TABLE], 5);
+	expect_errno(pmc_get_chains(FAKE_ID, NULL), EFAULT);
 	assert_int_equal(pmc_disable(1, 2), 0);
 	assert_int_equal(f->admin.cpu, 1);
 	assert_int_equal(f->admin.pmc, 2);

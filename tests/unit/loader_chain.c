@@ -75,12 +75,31 @@ static void test_end(void **state)
 	assert_int_equal(PMC_CC_F_TO_END(c.pl_cpuflags), PMC_CHAIN_NOT_RECORDED);
 }
 
+static void test_counts(void **state)
+{
+	struct wire_losses n = { .chains = 0 };
+
+	chain_count(&n, PMC_CC_F_USERSPACE);
+	chain_count(&n, PMC_CC_F_CUT);
+	chain_count(&n, PMC_CC_F_END(PMC_CHAIN_WHOLE) | PMC_CC_F_POINTERS);
+	chain_count(&n, PMC_CC_F_END(PMC_CHAIN_WHOLE) | PMC_CC_F_CUT);
+	chain_count(&n, PMC_CC_F_END(PMC_CHAIN_TABLE) | PMC_CC_F_CUT | 7u << 16);
+	assert_int_equal(n.chains, 5);
+	assert_int_equal(n.ended, 3);
+	assert_int_equal(n.whole, 1);
+	assert_int_equal(n.pointers, 1);
+	assert_int_equal(n.cut, 3);
+	assert_int_equal(n.cuts[PMC_CHAIN_NOT_RECORDED], 1);
+	assert_int_equal(n.cuts[PMC_CHAIN_WHOLE], 1);
+	assert_int_equal(n.cuts[PMC_CHAIN_TABLE], 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_whole), cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_ended_before), cmocka_unit_test(test_room),
-		cmocka_unit_test(test_end),
+		cmocka_unit_test(test_end), cmocka_unit_test(test_counts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

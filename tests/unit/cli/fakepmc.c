@@ -281,6 +281,17 @@ API int pmc_get_cut_chains(uint64_t *chains)
 	return enter(STATS);
 }
 
+API int pmc_get_chains(pmc_id_t pmcid, struct pmc_chains *chains)
+{
+	*chains = (struct pmc_chains){
+		.pm_chains = 9000000000, .pm_ended = 7000000000, .pm_whole = 3000000000,
+		.pm_pointers = 3, .pm_cut = 5000000000,
+		.pm_cuts = { [PMC_CHAIN_NOT_RECORDED] = 1000000000,
+			     [PMC_CHAIN_TABLE] = 3999999999, [PMC_CHAIN_STACK] = 1 },
+	};
+	return enter(STATS);
+}
+
 API int pmc_event_names_of_class(enum pmc_class class_, const char ***names, int *nevents)
 {
 	if (enter(NAMES) != 0)

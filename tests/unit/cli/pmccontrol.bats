@@ -85,9 +85,16 @@ system calls with errors:                5
 buffer requests:                         6
 buffer requests failed:                  7
 sampling log sweeps:                     4000000000
-call chains that lack callers:           5000000000' pmccontrol -s
+call chains that lack callers:           5000000000
+call chains:                             9000000000
+call chains whose end is known:          7000000000
+whole call chains:                       3000000000
+call chains by frame pointers in part:   3
+cut: not recorded                        1000000000
+cut: no table yet                        3999999999
+cut: unreadable stack                    1' pmccontrol -s
 	run pmccontrol -s --json
-	json_is 'len(x) == 9 and x["intr_processed"] == 2 and x["chains_cut"] == 5 * 10**9 and x["log_sweeps"] == 4 * 10**9'
+	json_is 'len(x) == 14 and x["cuts"] == {"not_recorded": 10**9, "table": 3999999999, "stack": 1} and x["chains_whole"] == 3 * 10**9 and x["intr_processed"] == 2 and x["chains_cut"] == 5 * 10**9 and x["log_sweeps"] == 4 * 10**9'
 }
 
 @test "--tunable: the list as lines of pmcbpf.conf, and as JSON; NAME: the value alone; NAME=VALUE sets, and says nothing" {

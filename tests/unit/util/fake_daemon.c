@@ -128,7 +128,10 @@ static void on_stats(struct fake *f, const void *req, struct answer *a)
 
 static void on_losses(struct fake *f, const void *req, struct answer *a)
 {
-	const struct wire_losses losses = { .chains_cut = 1ull << 40 };
+	const struct wire_losses_req *of = req;
+	const struct wire_losses losses = {
+		.chains = of->pmcid, .cut = 1ull << 40, .cuts = { [PMC_CHAIN_TABLE] = 5 },
+	};
 
 	put(a, &losses, sizeof(losses));
 }
@@ -273,7 +276,7 @@ static const struct {
 	{ WIRE_OP_GETDYNEVENTINFO, sizeof(struct wire_class_req), on_dynevents },
 	{ WIRE_OP_GETPMCINFO, sizeof(struct wire_cpu_req), on_pmcinfo },
 	{ WIRE_OP_GETDRIVERSTATS, 0, on_stats },
-	{ WIRE_OP_GETLOSSES, 0, on_losses },
+	{ WIRE_OP_GETLOSSES, sizeof(struct wire_losses_req), on_losses },
 	{ WIRE_OP_PMCALLOCATE, sizeof(struct wire_allocate_req), on_allocate },
 	{ WIRE_OP_PMCSTART, sizeof(struct wire_id_req), on_start },
 	{ WIRE_OP_PMCSTOP, sizeof(struct wire_id_req), on_other },
