@@ -334,6 +334,7 @@ struct pt_regs {
 	unsigned long di, si, dx, cx, r8, ip, sp, ax;
 	unsigned long orig_ax;		/* the system call's number on x86 … */
 	int syscallno;			/* … and on arm64 */
+	u64 pc;				/* arm64's `ip` */
 };
 struct user_pt_regs {
 	u64 regs[31];

@@ -199,7 +199,7 @@ struct abi_set {
 	struct abi_soft soft[ABI_SOFT_ROWS];
 	__u32 log[ABI_MAX_MEMBERS];	/* the PMC's number in records, and ABI_LOG_… */
 	__u32 exec;			/* set after any exec, if PMCs wait for one; 0: none wait */
-	__u32 reserved;
+	__u32 sampled;			/* bit i: member i samples hits; log[i] is its number */
 	__u64 due;			/* bit i: an unseen slice of member i counts as lost */
 };
 
@@ -334,6 +334,9 @@ enum abi_tracepoint_ctl {
 	ABI_TRACEPOINT_KPROBE,		/* (perf event, at, `anchor`): abi_cpu.misses */
 	ABI_TRACEPOINT_MISSED,		/* (perf event of a kprobe): abi_tracepoint.hits */
 };
+
+/* PMCs of system scope that sample one tracepoint on one CPU. */
+#define ABI_CPU_SAMPLERS 2
 
 /* The argument `at`. */
 #define ABI_TRACEPOINT_AT(slot, cpu) ((__u64)(cpu) << 32 | (slot))

@@ -73,7 +73,9 @@ struct abi_sampler {
 	__u32 both_sides;
 	__u32 hides_kernel;		/* record ABI_PC_KERNEL for the kernel's side */
 	struct abi_samples count;	/* never reset: the daemon takes differences */
-	__u64 pad[3];			/* a cache line each */
+	__u64 period;			/* of hits that a program counts: every nth is a sample … */
+	__u64 hits;			/* … since the period was set */
+	__u64 pad;			/* a cache line each */
 };
 
 _Static_assert(sizeof(struct abi_rec) == 32, "abi");

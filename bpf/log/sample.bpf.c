@@ -7,12 +7,14 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
-#include "sample.bpf.h"
+#include "rooms.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
 struct samplers_map samplers SEC(".maps");
 struct rings_map rings SEC(".maps");
+struct hit_rooms_map hit_rooms SEC(".maps");
+struct hit_scratch_map hit_scratch SEC(".maps");
 
 const volatile bool nested = false;
 struct abi_level level = {};
@@ -47,6 +49,6 @@ int on_overflow(struct bpf_perf_event_data *ctx)
 	if (is_paused(event))
 		__sync_fetch_and_add(&of->count.paused, 1);
 	if (s)
-		sample_put(ctx, PT_IP(ctx), s, of, pmc);
+		sample_put(ctx, PT_IP(ctx), 0, s, of, pmc);
 	return 0;
 }

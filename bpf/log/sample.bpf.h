@@ -52,8 +52,8 @@ static __always_inline u64 chain(void *ctx, void *to, u32 depth, u64 flags, bool
 	return got > depth ? depth : got;
 }
 
-/* Fills in the record's addresses. */
-static __always_inline u32 sample_fill(void *ctx, u64 ip, struct scratch *s,
+/* Fills in the record's addresses; the kernel's begin behind `skip` frames. */
+static __always_inline u32 sample_fill(void *ctx, u64 ip, u64 skip, struct scratch *s,
 				       const struct abi_sampler *of)
 {
 	bool user = !(ip >> 63), cut = false;
@@ -66,7 +66,7 @@ static __always_inline u32 sample_fill(void *ctx, u64 ip, struct scratch *s,
 	if (user)
 		n = chain(ctx, s->pc, depth, BPF_F_USER_STACK, &cut);
 	else if (!of->hides_kernel)
-		n = chain(ctx, s->pc, depth, 0, &cut);
+		n = chain(ctx, s->pc, depth, skip & 0xff, &cut);
 	if (!n)
 		n = 1;
 	if (of->both_sides && !user) {
@@ -106,8 +106,11 @@ static __always_inline void put_numbers(struct abi_rec *rec)
 		rec->pid = rec->tid = ABI_PID_OUTSIDE;
 }
 
-/* `ctx`: of a program that may take stacks; `ip`: the sampled address. */
-static __always_inline void sample_put(void *ctx, u64 ip, struct scratch *s,
+/*
+ * `ctx`: of a program that may take stacks; `ip`: the sampled address, before which the kernel's
+ * stack has `skip` frames.
+ */
+static __always_inline void sample_put(void *ctx, u64 ip, u64 skip, struct scratch *s,
 				       struct abi_sampler *of, u32 pmc)
 {
 	u32 cpu = bpf_get_smp_processor_id(), n, bytes;
@@ -123,7 +126,7 @@ static __always_inline void sample_put(void *ctx, u64 ip, struct scratch *s,
 	put_numbers(&s->rec);
 	s->rec.end = s->rec.pointers = 0;
 	s->rec.reserved = 0;
-	n = sample_fill(ctx, ip, s, of);
+	n = sample_fill(ctx, ip, skip, s, of);
 	s->rec.n = n;
 	bytes = n * 8;
 	if (bytes > MAX_BYTES)

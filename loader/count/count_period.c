@@ -46,7 +46,7 @@ int count_set_period(struct count *c, uint64_t period, struct reason *why)
 	c->spec.period = period;
 	if (c->spec.system)	/* an event that is closed gets it when its CPU is back */
 		err = c->fd >= 0 ? perf_set_period(c->fd, count_period(c)) : 0;
-	else
+	else if (c->source < ABI_SOURCE_TRACEPOINT)	/* a program gets it at the start */
 		err = task_events_renew(c, why);
 	if (err)		/* the next start must not find an old period in force */
 		c->spec.period = 0;

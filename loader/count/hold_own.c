@@ -31,7 +31,8 @@ static int hold_own_system(struct count *c, struct reason *why)
 
 static bool hold_own_tasks(const struct count *c)
 {
-	return !c->spec.system && (c->spec.sampling || c->spec.thread);
+	return !c->spec.system && (c->spec.thread ||
+				   (c->spec.sampling && c->spec.from == COUNT_FROM_EVENT));
 }
 
 static int hold_own_process(struct count *c, struct reason *why)

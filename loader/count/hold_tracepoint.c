@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "count_period.h"
 #include "cpu_event.h"
 #include "hold_tracepoint.h"
 
@@ -87,10 +88,14 @@ int hold_tracepoint(struct count *c, struct reason *why)
 		return -ENOSYS;
 	c->source = c->spec.probe ?
 		tracepoints_take_probe(c->e->tracepoints, c->spec.probe, why) :
-		tracepoints_take(c->e->tracepoints, c->spec.tracepoint, &c->spec.event, why);
+		tracepoints_take(c->e->tracepoints, c->spec.tracepoint, c->spec.sampling,
+				 &c->spec.event, why);
 	if (c->source < 0) {
 		err = c->source;
 		c->source = -1;
+		if (err == -ENOSYS && c->spec.sampling)
+			return deny(why, -EOPNOTSUPP, "%s can be counted, not sampled: the kernel "
+				    "takes no program there", c->spec.tracepoint);
 		return err == -ENOSPC ? tracepoint_deny_room(c, why) : err;
 	}
 	err = tracepoint_pay(c, why);
@@ -117,9 +122,12 @@ static uint64_t tracepoint_missed(const struct count *c)
 	       tracepoints_missed(c->e->tracepoints, c->source, c->spec.system);
 }
 
+/* Each CPU or process from then on finds the PMC, if it samples, with its period. */
 void hold_tracepoint_start(struct count *c)
 {
 	c->missed = tracepoint_missed(c);
+	if (c->spec.sampling && c->source >= ABI_SOURCE_TRACEPOINT)
+		sampler_set_period(c->e->samplers, (uint32_t)c->spec.tag, count_period(c));
 }
 
 void hold_tracepoint_stop(struct count *c)
@@ -155,14 +163,23 @@ static int cpu_tracepoint_start(struct count *c, struct reason *why)
 	int err = cpu_tracepoint_now(c, &c->start, why);
 
 	hold_tracepoint_start(c);
-	return err ?: count_state_away(c, why);
+	err = err ?: count_state_away(c, why);
+	if (err || !c->spec.sampling)
+		return err;
+	err = tracepoints_sample(c->e->tracepoints, c->source, c->spec.cpu, (uint32_t)c->spec.tag);
+	return err ? deny(why, -EBUSY, "CPU %u: %u PMCs sample row %u's (%s) hits, and no more can",
+			  c->spec.cpu, ABI_CPU_SAMPLERS, c->spec.row, c->spec.row_name) : 0;
 }
 
 static int cpu_tracepoint_stop(struct count *c, struct reason *why)
 {
 	uint64_t now;
-	int err = cpu_tracepoint_now(c, &now, why);
+	int err;
 
+	if (c->spec.sampling)
+		tracepoints_sample_end(c->e->tracepoints, c->source, c->spec.cpu,
+				       (uint32_t)c->spec.tag);
+	err = cpu_tracepoint_now(c, &now, why);
 	c->lost |= err != 0;
 	hold_tracepoint_stop(c);
 	if (!err)

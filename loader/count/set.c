@@ -77,7 +77,7 @@ static struct set *set_new(struct targets *ts, unsigned int id, const struct set
 void set_write(struct targets *ts, struct set *set)
 {
 	volatile struct abi_set *abi = &ts->e->sets[set->id];
-	uint32_t soft_active = 0, owner = ABI_OWNERS_MIXED, logs = 0;
+	uint32_t soft_active = 0, owner = ABI_OWNERS_MIXED, logs = 0, sampled = 0;
 	uint64_t active = 0, open = 0;
 	unsigned int n = 0;
 
@@ -88,7 +88,9 @@ void set_write(struct targets *ts, struct set *set)
 			abi->member[n].source = (uint16_t)slices_source(c);
 			abi->member[n].owner = c->owner->counts.slot;
 			abi->member[n].pos = (uint16_t)c->pos;
-			abi->log[n] = c->spec.log;
+			abi->log[n] = c->spec.sampling ? ABI_LOG_ID((uint32_t)c->spec.tag) :
+							 c->spec.log;
+			sampled |= (uint32_t)c->spec.sampling << n;
 			logs |= (uint32_t)(c->spec.log != 0) << n;
 			active |= (uint64_t)c->running << n;
 			open |= (uint64_t)c->running << c->pos;
@@ -113,6 +115,7 @@ void set_write(struct targets *ts, struct set *set)
 	abi->exec = set->exec;
 	abi->account = set->payer->user->account;
 	abi->logs = logs;
+	abi->sampled = sampled;
 	abi->soft_active = soft_active;
 	abi->owner = owner;
 	abi->open = open;

@@ -259,7 +259,7 @@ static enum wire_how slices_how(const struct count *c)
 	 * An open slice may have an unseen beginning: the owner's own slice, or any.  Only the
 	 * daemon knows whether the kernel has missed hits of a kprobe.
 	 */
-	if (switches_hidden(c->e) || c->spec.in_kernel ||
+	if (switches_hidden(c->e) || c->spec.in_kernel || c->spec.sampling ||
 	    target_row(c->e->targets, c->owner->tgid, c->spec.row) == c)
 		return WIRE_HOW_ASK;
 	/* The client adds up raw counts; a clock's counts are scaled. */

@@ -33,6 +33,7 @@ struct hotplug;
 struct msrdev;
 struct notes;
 struct pmcbpf;
+struct samplers;
 struct targets;
 struct tracepoints;
 
@@ -55,6 +56,7 @@ struct engine {
 	struct fibers *fibers;
 	char *log;			/* the verifier's, during load */
 	/* Not the engine's: */
+	struct samplers *samplers;	/* sampling PMCs; sample_log's */
 	struct msrdev *msrdev;		/* the open module, NULL: none; the daemon's */
 	struct targets *targets;	/* loader/count's, from count_init() on */
 	struct hotplug *hotplug;

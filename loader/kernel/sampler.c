@@ -27,6 +27,7 @@ struct samplers {
 	int no_program_err;
 	struct reason no_program;
 	struct abi_sampler *table;	/* of the program, if it is there */
+	struct samplers_maps maps;	/* likewise */
 	size_t ring_size;		/* of the rings, once they exist */
 	int *ring_fds;			/* per CPU */
 	int epoll;
@@ -85,6 +86,16 @@ static void samplers_free_rings(struct samplers *s)
 	s->epoll = -1;
 }
 
+static void samplers_fill_maps(struct samplers *s)
+{
+	s->maps = (struct samplers_maps){
+		.rings = s->config.map, .samplers = bpf_map__fd(s->skel->maps.samplers),
+		.hit_rooms = bpf_map__fd(s->skel->maps.hit_rooms),
+		.hit_scratch = bpf_map__fd(s->skel->maps.hit_scratch),
+		.max_stack = s->skel->rodata->max_stack, .level = s->config.level,
+	};
+}
+
 /* If that fails, everything but sampling works. */
 static void samplers_load(struct samplers *s, char *log)
 {
@@ -106,8 +117,10 @@ static void samplers_load(struct samplers *s, char *log)
 				bpf_map__fd(s->skel->maps.samplers), 0);
 		err = s->table == MAP_FAILED ? -errno : 0;
 	}
-	if (!err)
+	if (!err) {
+		samplers_fill_maps(s);
 		return;
+	}
 	s->no_program_err = verifier_deny(&s->no_program, err, "the sampling program", log);
 	sample__destroy(s->skel);
 	s->skel = NULL;
@@ -125,6 +138,7 @@ int samplers_new(const struct samplers_config *config, struct samplers **out, st
 	}
 	s->config = *config;
 	s->epoll = -1;
+	s->maps = (struct samplers_maps){ -1, -1, -1, -1, 0, NULL };
 	samplers_load(s, log);
 	free(log);
 	*out = s;
@@ -183,6 +197,11 @@ int samplers_program(const struct samplers *s, struct reason *why)
 	return bpf_program__fd(s->skel->progs.on_overflow);
 }
 
+const struct samplers_maps *samplers_maps(const struct samplers *s)
+{
+	return &s->maps;
+}
+
 static struct abi_sampler *sampler_at(const struct samplers *s, uint32_t id)
 {
 	return &s->table[id % ABI_SAMPLERS];
@@ -195,6 +214,7 @@ uint64_t sampler_set(struct samplers *s, const struct sampler_spec *spec)
 	at->depth = spec->chain ? (uint32_t)*s->config.depth : 0;
 	at->both_sides = spec->both_sides;
 	at->hides_kernel = spec->hides_kernel;
+	at->period = 0;
 	__atomic_store_n(&at->id, spec->id | ABI_SAMPLER_ON, __ATOMIC_RELEASE);
 	return spec->id | ABI_SAMPLER_ON;
 }
@@ -202,6 +222,17 @@ uint64_t sampler_set(struct samplers *s, const struct sampler_spec *spec)
 void sampler_clear(struct samplers *s, uint32_t id)
 {
 	__atomic_store_n(&sampler_at(s, id)->id, 0, __ATOMIC_RELEASE);
+}
+
+void sampler_set_period(struct samplers *s, uint32_t tag, uint64_t period)
+{
+	struct abi_sampler *at = sampler_at(s, tag);
+
+	if (at->period == period)
+		return;
+	at->period = 0;
+	at->hits = 0;
+	__atomic_store_n(&at->period, period, __ATOMIC_RELEASE);
 }
 
 struct abi_samples sampler_counts(const struct samplers *s, uint32_t id)

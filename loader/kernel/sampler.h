@@ -38,6 +38,14 @@ struct rings *samplers_rings(const struct samplers *s);
  */
 int samplers_program(const struct samplers *s, struct reason *why);
 
+/* What programs that sample hits share with this one; -1 and 0 if it does not load. */
+struct samplers_maps {
+	int rings, samplers, hit_rooms, hit_scratch;
+	uint32_t max_stack;
+	const struct abi_level *level;	/* NULL: the initial namespace */
+};
+const struct samplers_maps *samplers_maps(const struct samplers *s);
+
 /* One PMC, as the program records it. */
 struct sampler_spec {
 	uint32_t id;			/* the number in its records */
@@ -52,6 +60,8 @@ struct sampler_spec {
  */
 uint64_t sampler_set(struct samplers *s, const struct sampler_spec *spec);
 void sampler_clear(struct samplers *s, uint32_t id);
+/* The period of a PMC whose hits a program counts; by its tag. */
+void sampler_set_period(struct samplers *s, uint32_t tag, uint64_t period);
 /* Sums over this number and earlier ones in the same place: the caller takes differences. */
 struct abi_samples sampler_counts(const struct samplers *s, uint32_t id);
 

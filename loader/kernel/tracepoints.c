@@ -10,6 +10,7 @@
 #include "lib/base/helper.h"
 #include "lib/base/wire.h"
 #include "engine.h"
+#include "hit_sampler.h"
 #include "pmcbpf.skel.h"
 #include "probes.h"
 #include "slot.skel.h"
@@ -34,11 +35,13 @@ enum slot_way {
 struct slot {
 	char name[WIRE_NAME_MAX];	/* "": never used */
 	unsigned int users;
+	bool samples;			/* its own program samples the hits, too */
 	bool attached;
 	enum slot_way way;
 	uint64_t id;			/* perf's number of the tracepoint */
 	uint32_t call;			/* SLOT_ENTER, SLOT_EXIT: the system call's number */
-	struct slot_bpf *skel;		/* SLOT_OWN, SLOT_CALL; NULL: not loaded */
+	struct slot_bpf *skel;		/* SLOT_OWN, SLOT_CALL; NULL: not loaded, or … */
+	struct hit_sampler *sampler;	/* … this, if it samples */
 	struct bpf_link *link;
 	int call_link;			/* SLOT_CALL, while attached: a descriptor */
 	struct probe *probe;		/* SLOT_PROBE, while it is attached … */
@@ -72,6 +75,7 @@ void tracepoints_free(struct tracepoints *t)
 		if (t->slot[i].attached && t->slot[i].way == SLOT_CALL)
 			close(t->slot[i].call_link);
 		slot_bpf__destroy(t->slot[i].skel);
+		hit_sampler_free(t->slot[i].sampler);
 	}
 	tracefs_list_free(&t->list);
 	free(t);
@@ -162,13 +166,13 @@ static int slot_learn(struct tracepoints *t, struct slot *s, const struct perf_e
 	if (learned->enter >= 0 || learned->exit >= 0) {
 		s->way = learned->enter >= 0 ? SLOT_ENTER : SLOT_EXIT;
 		s->call = (uint32_t)(learned->enter >= 0 ? learned->enter : learned->exit);
-		if (!programs_have(t->e->programs, slot_need(s)))
+		if (s->samples || !programs_have(t->e->programs, slot_need(s)))
 			s->way = SLOT_CALL;
 		return s->call < ABI_CALLS ? 0 : -ENOSYS;
 	}
 	if (strcmp(learned->name, strchr(s->name, ':') + 1))
 		return -ENOSYS;
-	s->way = strcmp(learned->name, "sched_switch") ? SLOT_OWN : SLOT_SWITCH;
+	s->way = s->samples || strcmp(learned->name, "sched_switch") ? SLOT_OWN : SLOT_SWITCH;
 	return 0;
 }
 
@@ -186,8 +190,10 @@ static __u8 *slot_call(const struct tracepoints *t, const struct slot *s)
 				      &t->e->skel->bss->call_exits[s->call];
 }
 
-static struct bpf_program *slot_program(const struct slot *s)
+static const struct bpf_program *slot_program(const struct slot *s)
 {
+	if (s->sampler)
+		return hit_sampler_program(s->sampler);
 	return s->way == SLOT_CALL ? s->skel->progs.on_slot_call : s->skel->progs.on_slot;
 }
 
@@ -209,6 +215,22 @@ static void slot_unload(struct tracepoints *t, struct slot *s)
 		t->e->cpus[cpu].misses[slot_number(t, s)] = 0;
 	slot_bpf__destroy(s->skel);
 	s->skel = NULL;
+	hit_sampler_free(s->sampler);
+	s->sampler = NULL;
+}
+
+static int slot_load_counting(const struct tracepoints *t, struct slot *s)
+{
+	int err;
+
+	s->skel = slot_bpf__open();
+	if (!s->skel)
+		return -errno;
+	s->skel->rodata->slot = slot_number(t, s);
+	bpf_program__set_autoload(s->way == SLOT_CALL ? s->skel->progs.on_slot_call :
+							s->skel->progs.on_slot, true);
+	err = bpf_map__reuse_fd(s->skel->maps.cpus, bpf_map__fd(t->e->skel->maps.cpus));
+	return err ?: slot_bpf__load(s->skel);
 }
 
 /* Loads the slot's own program, unless it is there since an earlier use. */
@@ -217,16 +239,14 @@ static int slot_load(struct tracepoints *t, struct slot *s)
 	int err;
 
 	/* A kprobe may have had the counter meanwhile. */
-	if (s->skel && bpf_program__fd(slot_program(s)) >= 0)
+	if ((s->skel || s->sampler) && !s->samples == !s->sampler &&
+	    bpf_program__fd(slot_program(s)) >= 0)
 		return t->e->cpus[0].misses[slot_number(t, s)] ? 0 : slot_find_misses(t, s);
 	slot_unload(t, s);
-	s->skel = slot_bpf__open();
-	if (!s->skel)
-		return -errno;
-	s->skel->rodata->slot = slot_number(t, s);
-	bpf_program__set_autoload(slot_program(s), true);
-	err = bpf_map__reuse_fd(s->skel->maps.cpus, bpf_map__fd(t->e->skel->maps.cpus));
-	err = err ?: slot_bpf__load(s->skel);
+	if (s->samples)
+		err = hit_sampler_new(t->e, slot_number(t, s), s->way == SLOT_CALL, &s->sampler);
+	else
+		err = slot_load_counting(t, s);
 	err = err ?: slot_find_misses(t, s);
 	if (err)
 		slot_unload(t, s);
@@ -240,7 +260,7 @@ static int slot_attach_own(struct tracepoints *t, struct slot *s)
 
 	if (err)
 		return err;
-	s->link = bpf_program__attach_raw_tracepoint(s->skel->progs.on_slot, name);
+	s->link = bpf_program__attach_raw_tracepoint(slot_program(s), name);
 	return s->link ? 0 : -errno;
 }
 
@@ -295,7 +315,10 @@ static int slot_attach(struct tracepoints *t, struct slot *s, const struct perf_
  */
 static void slot_detach_call(struct tracepoints *t, struct slot *s)
 {
-	s->skel->bss->slot_over = 1;
+	if (s->sampler)
+		hit_sampler_end(s->sampler);
+	else
+		s->skel->bss->slot_over = 1;
 	tracepoints_close_event(t, s->call_link);
 	slot_unload(t, s);
 }
@@ -326,10 +349,10 @@ static void slot_detach(struct tracepoints *t, struct slot *s)
 	engine_unneed(t->e, slot_need(s));
 }
 
-static struct slot *slot_find(struct tracepoints *t, const char *name)
+static struct slot *slot_find(struct tracepoints *t, const char *name, bool samples)
 {
 	for (unsigned int i = 0; i < ABI_TRACEPOINTS; i++)
-		if (!strcmp(t->slot[i].name, name))
+		if (!strcmp(t->slot[i].name, name) && t->slot[i].samples == samples)
 			return &t->slot[i];
 	return NULL;
 }
@@ -337,8 +360,10 @@ static struct slot *slot_find(struct tracepoints *t, const char *name)
 /* While a program is attached, the module of the tracepoint cannot go. */
 int tracepoints_id(struct tracepoints *t, const char *name, uint64_t *id, struct reason *why)
 {
-	const struct slot *s = slot_find(t, name);
+	const struct slot *s = slot_find(t, name, false);
 
+	if (!s || !s->attached)
+		s = slot_find(t, name, true);
 	if (!s || !s->attached)
 		return tracefs_id(name, id, why);
 	*id = s->id;
@@ -361,7 +386,7 @@ static struct slot *slot_choose(struct tracepoints *t)
 	return best;
 }
 
-static int slot_begin(struct tracepoints *t, struct slot *s, const char *name,
+static int slot_begin(struct tracepoints *t, struct slot *s, const char *name, bool samples,
 		      const struct perf_event_spec *spec, struct reason *why)
 {
 	int err;
@@ -369,16 +394,17 @@ static int slot_begin(struct tracepoints *t, struct slot *s, const char *name,
 	slot_detach(t, s);
 	snprintf(s->name, sizeof(s->name), "%s", name);
 	s->id = spec->config;
+	s->samples = samples;
 	err = slot_learn(t, s, spec, why);
 	if (err)
 		*s->name = '\0';
 	return err;
 }
 
-int tracepoints_take(struct tracepoints *t, const char *name, const struct perf_event_spec *spec,
-		     struct reason *why)
+int tracepoints_take(struct tracepoints *t, const char *name, bool samples,
+		     const struct perf_event_spec *spec, struct reason *why)
 {
-	struct slot *s = slot_find(t, name);
+	struct slot *s = slot_find(t, name, samples);
 	int err = 0;
 
 	/* A module that was loaded anew has other numbers, perhaps another tracepoint. */
@@ -388,7 +414,7 @@ int tracepoints_take(struct tracepoints *t, const char *name, const struct perf_
 	}
 	if (!s) {
 		s = slot_choose(t);
-		err = s ? slot_begin(t, s, name, spec, why) :
+		err = s ? slot_begin(t, s, name, samples, spec, why) :
 		      deny(why, -ENOSPC, "%d tracepoints are counted, and no more can be",
 			   ABI_TRACEPOINTS);
 	}
@@ -418,6 +444,7 @@ static int slot_begin_probe(struct tracepoints *t, struct slot *s, const struct 
 
 	slot_detach(t, s);
 	snprintf(s->name, sizeof(s->name), "probe");	/* no tracepoint's name */
+	s->samples = false;
 	s->way = SLOT_PROBE;
 	s->id_probe = *id;
 	err = probe_open(t->e, spec, slot_number(t, s), &s->probe, why);
@@ -452,6 +479,16 @@ uint64_t tracepoints_missed(const struct tracepoints *t, int source, bool all)
 	const struct slot *s = &t->slot[source - ABI_SOURCE_TRACEPOINT];
 
 	return s->probe ? probe_missed(t->e, s->probe, all) : 0;
+}
+
+int tracepoints_sample(struct tracepoints *t, int source, unsigned int cpu, uint32_t tag)
+{
+	return hit_sampler_add_cpu(t->slot[source - ABI_SOURCE_TRACEPOINT].sampler, cpu, tag);
+}
+
+void tracepoints_sample_end(struct tracepoints *t, int source, unsigned int cpu, uint32_t tag)
+{
+	hit_sampler_drop_cpu(t->slot[source - ABI_SOURCE_TRACEPOINT].sampler, cpu, tag);
 }
 
 void tracepoints_give(struct tracepoints *t, int source)

@@ -25,11 +25,17 @@ void tracepoints_helpers_from(struct tracepoints *t, struct helpers *helpers);
 
 /*
  * Takes the counter of the tracepoint "SYSTEM:NAME", whose perf event is `spec`; it runs from now
- * on.  Returns the source's number, or -errno; -ENOSPC: all counters are in use; -ENOSYS: it is
- * one that only perf can count.
+ * on.  `samples`: a counter whose program also samples.  Returns the source's number, or -errno;
+ * -ENOSPC: all counters are in use; -ENOSYS: it is one that only perf can count.
  */
-int tracepoints_take(struct tracepoints *t, const char *name, const struct perf_event_spec *spec,
-		     struct reason *why);
+int tracepoints_take(struct tracepoints *t, const char *name, bool samples,
+		     const struct perf_event_spec *spec, struct reason *why);
+/*
+ * Samples a CPU's hits for the PMC of that tag, until the second call.  -ENOSPC: too many PMCs.
+ * Processes' hits are sampled for the members of their sets.
+ */
+int tracepoints_sample(struct tracepoints *t, int source, unsigned int cpu, uint32_t tag);
+void tracepoints_sample_end(struct tracepoints *t, int source, unsigned int cpu, uint32_t tag);
 /* The same for a probe in user code.  -EOPNOTSUPP: the kernel refuses it. */
 int tracepoints_take_probe(struct tracepoints *t, const struct probe_spec *spec,
 			   struct reason *why);

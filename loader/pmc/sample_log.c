@@ -87,6 +87,7 @@ int sample_log_new(struct sample_log **out, const struct samplers_config *config
 		sample_log_free(t);
 		return err;
 	}
+	engine->samplers = t->samplers;
 	*out = t;
 	return 0;
 }
@@ -96,6 +97,7 @@ void sample_log_free(struct sample_log *t)
 	if (!t)
 		return;
 	profclock_free(t->clock);
+	t->engine->samplers = NULL;
 	samplers_free(t->samplers);
 	if (t->timer >= 0)
 		close(t->timer);

@@ -15,7 +15,8 @@
 /* A process has as many sliced PMCs. */
 #define ROWS ABI_MAX_MEMBERS
 
-#define CAPS_TRACEPOINT (PMC_CAP_READ | PMC_CAP_WRITE | PMC_CAP_SYSTEM | PMC_CAP_QUALIFIER)
+#define CAPS_TRACEPOINT (PMC_CAP_READ | PMC_CAP_WRITE | PMC_CAP_SYSTEM | PMC_CAP_QUALIFIER | \
+			 PMC_CAP_INTERRUPT)
 
 static int class_tracepoint_add_rows(struct row_table *t, const struct class_machine *m,
 				     struct reason *why)
@@ -86,6 +87,18 @@ static int class_tracepoint_plan_thread(const struct allocation *p, struct reaso
 	return 0;
 }
 
+/* The programs that sample know processes and CPUs; filters and threads are perf's. */
+static int class_tracepoint_plan_samples(const struct allocation *p, struct reason *why)
+{
+	if (p->spec.sampling && *p->a->filter)
+		return deny(why, -EOPNOTSUPP, "%s: hits are sampled without a filter only: leave "
+			    "it out, or count", p->name);
+	if (p->spec.sampling && p->spec.thread)
+		return deny(why, -EOPNOTSUPP, "%s: hits of single threads are counted only: sample "
+			    "the process", p->name);
+	return 0;
+}
+
 static int class_tracepoint_plan_filter(struct allocation *p, struct reason *why)
 {
 	const char *filter = p->a->filter;
@@ -130,6 +143,7 @@ static int class_tracepoint_plan(struct allocation *p, struct reason *why)
 		err = -EINVAL;
 	p->spec.from = COUNT_FROM_TRACEPOINT;
 	p->spec.event = (struct perf_event_spec){ .type = PERF_TYPE_TRACEPOINT, .config = id };
+	err = err ?: class_tracepoint_plan_samples(p, why);
 	err = err ?: class_tracepoint_plan_thread(p, why);
 	err = err ?: class_tracepoint_plan_cgroup(p, why);
 	err = err ?: class_tracepoint_plan_filter(p, why);

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Samples of hits: of breakpoints.  A program that knows its own hits gets one sample for each period of them, at the
+# Samples of hits: of breakpoints and tracepoints.  A program that knows its own hits gets one sample for each period of them, at the
 # place of the hit.
 
 load helpers
@@ -94,4 +94,123 @@ need_breakpoints() { pmccontrol -l | grep BREAKPOINT >/dev/null || skip "this ke
 	refuses '*system-scope sampling needs CAP_PERFMON*' "${run[@]}" -c 0 -n 1 -O theirs -S "breakpoint:$word:w" load
 	refuses '*a breakpoint in the kernel belongs to no task*pmcstat -S*' \
 		pmcstat -q -n 1 -O none -P breakpoint:kernel:schedule_timeout load
+}
+
+# --- tracepoints ---------------------------------------------------------------------------------
+
+# The call that `load calls=N` makes.
+CALL=syscalls:sys_enter_sched_get_priority_max
+
+@test "every nth hit of a tracepoint is a sample, for each PMC by its own period, at any end of a call" {
+	need_calls
+	samples -n 10 -P $CALL -n 1 -P $CALL -n 7 -P ${CALL/enter/exit} -n 1001 -P $CALL load calls=1000
+	samples_are 100 1000 142 0
+	# Beside PMCs that count the same.
+	samples -n 3 -P $CALL -E -p $CALL load calls=300
+	samples_are 100 0
+	grep -qx 'exitval .* 300' text
+}
+
+@test "a period goes on in another thread, process or CPU: threads, children and their children" {
+	need_calls
+	# 5 x 9 hits by one PMC, 5 x 3 by the other.
+	samples -n 4 -P $CALL -d -P $CALL load_pie calls=5 late=2 forks=2 below=2
+	samples_are 3 11
+	samples -n 100 -d -P $CALL sh -c 'for i in 1 2 3 4 5 6 7 8 9 10; do load calls=33; done'
+	samples_are 3
+}
+
+@test "a call is sampled at its instruction with the program's callers, other tracepoints in the kernel's function" {
+	need_calls
+	samples -n 1 -P $CALL -N -n 1 -P raw_syscalls:sys_enter load calls=20
+	run pmcstat -q -R log -G -
+	[[ $status -eq 0 && $output == *sched_get_priority_max*libc* ]]
+	refute grep -E 'bpf_prog|bpf_trace_run|__traceiter' <<<"$output"
+	samples -n 1 -P sched:sched_switch sleep 0
+	samples -n 1 -P $CALL load calls=20
+	[ "$(grep -c '^callchain .* u$' text)" -eq 20 ]
+	pmc record -e sched:sched_switch -c 1 -o other --no-report sh -c 'for i in 1 2 3; do sleep 0; done'
+	run pmc report --folded - other
+	[ "$status" -eq 0 ]
+	[[ $output == *"__schedule"* && $output != *bpf_* && $output != *__traceiter* ]]
+}
+
+@test "CPUs are sampled for privileged owners; two PMCs sample one tracepoint on a CPU" {
+	need_calls
+	local pid
+
+	samples -c '*' -n 1 -S $CALL taskset -c 0 load calls=50
+	# Other processes of the machine are in it as well.
+	pid=$(awk -v load="\"$BUILD/tests/load\"" '$1 == "map-in" && $NF == load { print $2; exit }' text)
+	[ "$(grep -c "^callchain $pid " text)" -eq 50 ]
+	refuses '*2 PMCs sample row *(*) hits, and no more can*' \
+		pmcstat -q -c 0 -n 1000 -O none -S $CALL -S $CALL -S $CALL sleep 1
+}
+
+@test "unprivileged users sample what they may count, without addresses of the kernel" {
+	need_calls
+	local run=(run_as_nobody pmcstat -q -n 1 -O theirs)
+
+	chmod a+rwx .
+	run "${run[@]}" -P $CALL -P raw_syscalls:sys_enter load calls=70
+	status_is 0
+	pmcstat -q -R theirs >text
+	[ "$(grep -c '^callchain .* u$' text)" -eq 70 ]
+	[ "$(grep -c '^callchain .* s$' text)" -ge 70 ]
+	refute grep -E '^\.\.\. +0xffff' text
+	refuses '*system-scope sampling needs CAP_PERFMON*' "${run[@]}" -c 0 -S $CALL load
+	refuses '*Operation not permitted*' "${run[@]}" -P sched:sched_switch load
+}
+
+@test "the period can be set while the PMC is stopped, and a stopped PMC samples nothing" {
+	need_calls
+	workload w calls=1000 && workload again calls=1000 && workload last calls=1000
+	client owner
+	expect owner 'log 0' log log
+	ask owner caps 0x21 tracepoint $CALL alloc 2 65 0 any 0 setcount 1000000 attach "${WORKLOAD[w]}"
+	ask owner setcount 100 attach "${WORKLOAD[again]}" attach "${WORKLOAD[last]}"
+	expect owner 'start 0' start
+	work w
+	expect owner 'setcount EBUSY*' setcount 10
+	expect owner 'stop 0' stop
+	work again
+	ask owner setcount 10
+	expect owner 'start 0' start
+	work last
+	expect owner 'stop 0' stop
+	expect owner 'endlog 0' endlog
+	pmcstat -q -R log >text
+	[ "$(grep -c "^callchain ${WORKLOAD[w]} " text)" -eq 10 ]
+	[ "$(grep -c "^callchain ${WORKLOAD[again]} " text)" -eq 0 ]
+	[ "$(grep -c "^callchain ${WORKLOAD[last]} " text)" -eq 100 ]
+}
+
+@test "a full ring: every nth hit is in the log, or counted as lost and marked; the ring keeps room for others" {
+	need_calls
+	stop_daemon
+	start_daemon "${ROOM[@]:0:2}"
+	workload w calls=60000
+	client owner
+	expect owner 'log 0' log log
+	ask owner caps 0x21 tracepoint $CALL alloc 2 65 0 any 0 setcount 1 attach "${WORKLOAD[w]}" start
+	kill -STOP "$DAEMON_PID"			# nothing reads the ring
+	work w
+	kill -CONT "$DAEMON_PID"
+	expect owner 'stop 0' stop
+	expect owner 'endlog 0' endlog
+	pmcstat -q -R log >text
+	expect owner 'figures 0 *' figures
+	[[ $reply =~ processed=([0-9]+)\ full=([0-9]+) ]]
+	[ "${BASH_REMATCH[1]}" -eq 60000 ]
+	[ "${BASH_REMATCH[2]}" -ge 1000 ]
+	[ $(($(grep -c '^callchain ' text) + BASH_REMATCH[2])) -eq 60000 ]
+	[ "$(awk '$1 == "drop" { print $2 }' text)" = "${BASH_REMATCH[2]}" ]
+}
+
+@test "what cannot be sampled is refused: filters, single threads" {
+	need_calls
+	refuses '*hits are sampled without a filter only*' pmcstat -q -n 1 -O none -P "$CALL,filter=policy > 0" load
+	workload w calls=1
+	refuses '*hits of single threads are counted only: sample the process*' \
+		pmcstat -q -n 1 -O none -P $CALL -t "tid:${WORKLOAD[w]}" -w 1 -l 1
 }

@@ -170,7 +170,7 @@ VM_CPUS  := $(addprefix tests/vm/,hotplug.bats model.bats)
 VM_PMU   := tests/vm/hardware.bats
 VM_ONE   := $(addprefix tests/vm/,smoke.bats ops.bats ktr_user.bats)
 VM_MSR   := $(addprefix tests/vm/,kmod.bats registers.bats pmus.bats)
-VM_NAMED := $(addprefix tests/vm/,tracepoint.bats probe.bats breakpoint.bats thread.bats cgroup.bats)
+VM_NAMED := $(addprefix tests/vm/,tracepoint.bats hits.bats probe.bats breakpoint.bats thread.bats cgroup.bats)
 check-vm: vm-overlay  ## everything that needs test guests: all kernels, the arm64 PMU
 	$(Q)$(VM_MATRIX) --kernel 6.1-arm64 --kernel 6.12-arm64 $(VM_EVERY) $(VM_ENDS) \
 		+ --kernel 6.1-x86 --kernel new-x86 $(VM_EVERY) $(VM_ENDS) \

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Samples the hits of one tracepoint.  Every sampled tracepoint gets an instance of its own, which
+ * counts the hits as slot.bpf.c does.  An instance loads one of the programs.
+ *
+ * A hit counts for the PMCs of its CPU, and for those of the process that runs.  Each PMC has one
+ * count of hits, wherever its processes run, and every nth of them is a sample: so no rest of a
+ * period is lost with a thread, a process or a CPU.
+ *
+ * The kernel skips a program on a CPU where it is running already (tracepoint.bpf.c).  Such hits
+ * have no stack.  Those skipped while the program counted a hit belong to the same process; they
+ * advance the periods, and samples that they would have been are counted as dropped.  If others
+ * were skipped, at the first or last instruction, the PMCs of the next hit are marked.
+ *
+ * Hits of tasks, interrupts and NMIs interrupt each other, so a CPU has several places to build a
+ * sample in.
+ */
+#include "vmlinux/vmlinux.h"
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#include "bpf/log/rooms.bpf.h"
+#include "count_abi.h"
+#include "hits.bpf.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+const volatile bool nested = false;
+struct abi_level level = {};
+const volatile __u32 max_stack = 127;
+
+/* Others' maps. */
+struct samplers_map samplers SEC(".maps");
+struct rings_map rings SEC(".maps");
+struct hit_rooms_map hit_rooms SEC(".maps");
+struct hit_scratch_map hit_scratch SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct abi_cpu);
+} cpus SEC(".maps");
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, ABI_MAX_SETS);
+	__type(key, u32);
+	__type(value, struct abi_set);
+} sets SEC(".maps");
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, ABI_MAX_TARGETS);
+	__type(key, u32);
+	__type(value, struct abi_target);
+} targets SEC(".maps");
+
+const volatile __u32 slot = 0;
+__u32 hits_over = 0;		/* the slot is another instance's; this one is being detached */
+/* The PMCs of each CPU, 0: none. */
+__u32 cpu_samplers[ABI_MAX_CPUS][ABI_CPU_SAMPLERS] = {};
+__u64 skips_seen[ABI_MAX_CPUS] = {};
+
+/* --- which PMCs ------------------------------------------------------------------------------- */
+
+#define PMCS (ABI_CPU_SAMPLERS + ABI_MAX_MEMBERS)	/* that sample one hit, at most */
+struct hit {
+	u32 id[PMCS];
+	u32 n, due;		/* bit i: the hit is a sample of id[i] */
+};
+
+/* Adds hits of a PMC; returns how many samples they are. */
+static __always_inline u64 hits_add(struct abi_sampler *of, u64 n)
+{
+	u64 before, period = of->period;
+
+	if (!period || !n)
+		return 0;
+	before = __sync_fetch_and_add(&of->hits, n);
+	return (before + n) / period - before / period;
+}
+
+/* Not static, so that the verifier checks it once. */
+__noinline int hit_take(struct hit *h, u32 id)
+{
+	struct abi_sampler *of = sampler_of(id);
+	u32 i = h ? h->n : PMCS;
+
+	if (!of || i >= PMCS)
+		return 0;
+	h->id[i] = id;
+	if (hits_add(of, 1))
+		h->due |= 1 << i;
+	h->n = i + 1;
+	return 0;
+}
+
+/* The set of the process that runs. */
+static __always_inline struct abi_set *set_of_current(void)
+{
+	u32 tgid = bpf_get_current_pid_tgid() >> 32, set;
+	struct abi_target *t;
+
+	if (nested)
+		tgid = task_process_nested((void *)bpf_get_current_task());
+	t = tgid ? bpf_map_lookup_elem(&targets, &tgid) : NULL;
+	if (!t)
+		return NULL;
+	set = ABI_STATE_SET(t->state);
+	return bpf_map_lookup_elem(&sets, &set);
+}
+
+static __always_inline void hit_take_members(struct hit *h)
+{
+	struct abi_set *s = set_of_current();
+	u32 on = s ? s->sampled & (u32)s->active : 0;
+
+	if (!on)
+		return;
+	for (u32 i = 0; i < ABI_MAX_MEMBERS; i++)
+		if (on >> i & 1 && s->member[i].source == ABI_SOURCE_TRACEPOINT + slot)
+			hit_take(h, s->log[i] | ABI_SAMPLER_ON);
+}
+
+/* --- samples ---------------------------------------------------------------------------------- */
+
+struct hit_place {
+	void *ctx;
+	const struct hit *hit;
+	u64 ip, skip;
+};
+
+/* Called by bpf_loop(), so that the verifier checks it once. */
+static long hit_sample(u32 i, struct hit_place *at)
+{
+	u32 id = i < PMCS && at->hit->due >> i & 1 ? at->hit->id[i] : 0, place;
+	struct abi_sampler *of = sampler_of(id);
+	struct scratch *s;
+
+	if (!of)
+		return 0;
+	if (!at->ip)
+		at->ip = site_find(at->ctx, &at->skip);
+	__sync_fetch_and_add(&of->count.samples, 1);
+	place = hit_room_take();
+	s = bpf_map_lookup_elem(&hit_scratch, &place);
+	if (s && ring_has_room())
+		sample_put(at->ctx, at->ip, at->skip, s, of, id);
+	else
+		__sync_fetch_and_add(&of->count.dropped, 1);
+	hit_room_give(place);
+	return 0;
+}
+
+/* Hits that the kernel has skipped on this CPU. */
+static __always_inline u64 hits_skipped(const struct abi_cpu *c, u32 cpu)
+{
+	u64 at = c->misses[slot & (ABI_TRACEPOINTS - 1)], now = 0, *seen, n;
+
+	if (at)
+		bpf_probe_read_kernel(&now, sizeof(now), (void *)at);
+	seen = &skips_seen[cpu & (ABI_MAX_CPUS - 1)];
+	n = now - *seen;
+	*seen = now;
+	return n;
+}
+
+__noinline int hit_skipped(u32 id, u64 before, u64 during)
+{
+	struct abi_sampler *of = sampler_of(id);
+	u64 lost = of ? hits_add(of, during) : 0;
+
+	if (lost) {
+		__sync_fetch_and_add(&of->count.samples, lost);
+		__sync_fetch_and_add(&of->count.dropped, lost);
+	}
+	if (of && before)
+		__sync_fetch_and_add(&of->count.paused, 1);
+	return 0;
+}
+
+/* `ip` 0: the program's stack begins with frames of the tracer, then the tracepoint's. */
+static __always_inline void hit_count(void *ctx, u64 ip)
+{
+	u32 cpu = bpf_get_smp_processor_id();
+	struct abi_cpu *c = bpf_map_lookup_elem(&cpus, &cpu);
+	struct hit h = {};
+	struct hit_place at = { .ctx = ctx, .hit = &h, .ip = ip };
+	u64 before, during;
+
+	if (!c)
+		return;
+	__sync_fetch_and_add(&c->hits[slot & (ABI_TRACEPOINTS - 1)], 1);
+	before = hits_skipped(c, cpu);
+	for (u32 i = 0; i < ABI_CPU_SAMPLERS; i++)
+		hit_take(&h, cpu_samplers[cpu & (ABI_MAX_CPUS - 1)][i]);
+	hit_take_members(&h);
+	if (h.due)
+		bpf_loop(h.n, hit_sample, &at, 0);
+	during = hits_skipped(c, cpu);
+	for (u32 i = 0; i < PMCS && i < h.n && (before || during); i++)
+		hit_skipped(h.id[i], before, during);
+}
+
+SEC("?raw_tp")
+int on_hit(void *ctx)
+{
+	hit_count(ctx, 0);
+	return 0;
+}
+
+static __always_inline u64 user_address(void)
+{
+	struct pt_regs *regs = (void *)bpf_task_pt_regs(bpf_get_current_task_btf());
+
+#ifdef __TARGET_ARCH_arm64
+	return BPF_CORE_READ(regs, pc);
+#else
+	return BPF_CORE_READ(regs, ip);
+#endif
+}
+
+/* A system call belongs to the program's instruction: perf's event, whose other users see it. */
+SEC("?tp")
+int on_hit_call(void *ctx)
+{
+	if (!hits_over)
+		hit_count(ctx, user_address());
+	return 1;
+}

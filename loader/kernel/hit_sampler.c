@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* See hit_sampler.h. */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "engine.h"
+#include "hit_sampler.h"
+#include "sampler.h"
+#include "pmcbpf.skel.h"
+#include "hits.skel.h"
+
+struct hit_sampler {
+	struct hits_bpf *skel;
+	bool call;
+};
+
+/* Uses the maps of the engine and of the samplers. */
+static int hit_sampler_share(const struct engine *e, struct hits_bpf *skel)
+{
+	const struct samplers_maps *from = samplers_maps(e->samplers);
+	const struct { struct bpf_map *map; int fd; } shared[] = {
+		{ skel->maps.cpus, bpf_map__fd(e->skel->maps.cpus) },
+		{ skel->maps.sets, bpf_map__fd(e->skel->maps.sets) },
+		{ skel->maps.targets, bpf_map__fd(e->skel->maps.targets) },
+		{ skel->maps.rings, from->rings },
+		{ skel->maps.samplers, from->samplers },
+		{ skel->maps.hit_rooms, from->hit_rooms },
+		{ skel->maps.hit_scratch, from->hit_scratch },
+	};
+	int err = 0;
+
+	for (size_t i = 0; i < sizeof(shared) / sizeof(shared[0]) && !err; i++)
+		err = bpf_map__reuse_fd(shared[i].map, shared[i].fd);
+	skel->rodata->max_stack = from->max_stack;
+	if (from->level) {
+		skel->rodata->nested = true;
+		skel->bss->level = *from->level;
+	}
+	return err;
+}
+
+int hit_sampler_new(const struct engine *e, uint32_t slot, bool call, struct hit_sampler **out)
+{
+	struct hit_sampler *h = e->samplers ? calloc(1, sizeof(*h)) : NULL;
+	int err;
+
+	if (!h)
+		return e->samplers ? -ENOMEM : -EOPNOTSUPP;
+	h->call = call;
+	h->skel = hits_bpf__open();
+	if (!h->skel) {
+		free(h);
+		return -errno;
+	}
+	h->skel->rodata->slot = slot;
+	bpf_program__set_autoload(call ? h->skel->progs.on_hit_call : h->skel->progs.on_hit, true);
+	err = hit_sampler_share(e, h->skel);
+	err = err ?: hits_bpf__load(h->skel);
+	if (err)
+		hit_sampler_free(h);
+	else
+		*out = h;
+	return err;
+}
+
+void hit_sampler_free(struct hit_sampler *h)
+{
+	if (!h)
+		return;
+	hits_bpf__destroy(h->skel);
+	free(h);
+}
+
+const struct bpf_program *hit_sampler_program(const struct hit_sampler *h)
+{
+	return h->call ? h->skel->progs.on_hit_call : h->skel->progs.on_hit;
+}
+
+void hit_sampler_end(struct hit_sampler *h)
+{
+	h->skel->bss->hits_over = 1;
+}
+
+int hit_sampler_add_cpu(struct hit_sampler *h, unsigned int cpu, uint32_t tag)
+{
+	__u32 *list = h->skel->bss->cpu_samplers[cpu];
+
+	for (unsigned int i = 0; i < ABI_CPU_SAMPLERS; i++)
+		if (!list[i]) {
+			__atomic_store_n(&list[i], tag, __ATOMIC_RELEASE);
+			return 0;
+		}
+	return -ENOSPC;
+}
+
+void hit_sampler_drop_cpu(struct hit_sampler *h, unsigned int cpu, uint32_t tag)
+{
+	__u32 *list = h->skel->bss->cpu_samplers[cpu];
+
+	for (unsigned int i = 0; i < ABI_CPU_SAMPLERS; i++)
+		if (list[i] == tag)
+			__atomic_store_n(&list[i], 0, __ATOMIC_RELEASE);
+}

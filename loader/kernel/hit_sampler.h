@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The program that samples the hits of one tracepoint: an instance of bpf/count/hits.bpf.c, which
+ * counts them as well.
+ */
+#ifndef PMCBPF_HIT_SAMPLER_H
+#define PMCBPF_HIT_SAMPLER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct bpf_program;
+struct engine;
+struct hit_sampler;
+
+/* Loads an instance for a counter; `call`: a system call's.  0 or -errno. */
+int hit_sampler_new(const struct engine *e, uint32_t slot, bool call, struct hit_sampler **out);
+void hit_sampler_free(struct hit_sampler *h);
+
+const struct bpf_program *hit_sampler_program(const struct hit_sampler *h);
+/* The counter is no longer its own: while it is being detached, it does nothing. */
+void hit_sampler_end(struct hit_sampler *h);
+
+/* Samples all hits of a CPU for the PMC of that tag.  -ENOSPC: other PMCs do. */
+int hit_sampler_add_cpu(struct hit_sampler *h, unsigned int cpu, uint32_t tag);
+void hit_sampler_drop_cpu(struct hit_sampler *h, unsigned int cpu, uint32_t tag);
+
+#endif

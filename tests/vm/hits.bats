@@ -1,0 +1,56 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Samples of hits against what the workload did, on every kernel and architecture: numbers, places, processes, CPUs.
+
+load helpers
+
+CALL=syscalls:sys_enter_sched_get_priority_max
+
+# samples PMCSTAT-ARGUMENT...: the log's lines are in $text.
+samples() {
+	vm pmcstat -q -O /tmp/log "$@" >/dev/null
+	text=$(vm pmcstat -q -R /tmp/log)
+}
+
+# samples_are N...: the PMCs have so many samples, in the order of their allocation.
+samples_are() {
+	local has
+
+	has=$(awk '$1 ~ /^allocate/ { id[++n] = $2 } $1 == "callchain" { has[$3]++ } $1 == "drop"
+		END { for (i = 1; i <= n; i++) printf "%d ", has[id[i]] + 0 }' <<<"$text")
+	[ "${has% }" = "$*" ] || { echo "samples: $has, not $*" >&2; return 1; }
+}
+
+@test "PERF-136: every nth access of a breakpoint is a sample" {
+	samples -n 10 -P breakpoint:load_word:w -n 7 -P breakpoint:load_tick:x load stores=1000 ticks=70
+	samples_are 100 10
+	samples -n 1 -d -P breakpoint:load_tick:x load ticks=10 late=2 forks=2 below=2
+	samples_are 90
+}
+
+@test "every nth hit of a tracepoint is a sample, over threads, children and CPUs" {
+	samples -n 10 -P $CALL -n 1 -P $CALL -n 7 -P ${CALL/enter/exit} load calls=1000
+	samples_are 100 1000 142
+	[ "$(grep -c '^callchain .* u$' <<<"$text")" -eq 1242 ]
+	samples -n 4 -d -P $CALL load calls=50 late=2 forks=2 below=2
+	samples_are 112
+	samples -n 3 -P $CALL load moves=200
+	samples_are 66
+}
+
+@test "a tracepoint in the kernel is sampled at the function that passes it" {
+	samples -n 1 -P sched:sched_switch -P raw_syscalls:sys_enter load switches=20 calls=20
+	run vm pmcstat -q -R /tmp/log -G -
+	echo "$output"
+	[[ $status -eq 0 && $output == *__schedule* && $output != *bpf_* && $output != *__traceiter* ]]
+}
+
+@test "a CPU's hits" {
+	samples -c 0 -n 1 -S $CALL taskset 1 load calls=50
+	samples_are 50
+}
+
+@test "the kernel has not complained" {
+	vm_clean_log
+}
