@@ -44,7 +44,7 @@ within() {
 
 @test "a process's CPU time is up to date between its switches" {
 	within <<-'END'
-		pmcstat -o rows --csv -d -p TASK_CLOCK python3 -c '
+		pmcstat -o rows --csv -w 1000 -d -p TASK_CLOCK python3 -c '
 		import threading, time
 		def spin():
 		    until = time.thread_time() + 0.1

@@ -33,7 +33,7 @@ rows_are_free() {
 }
 
 @test "the counts of a command agree with the kernel's figures" {
-	with_cpu_time pmcstat -o counts --csv -p PAGE_FAULT.ALL -p CONTEXT_SWITCHES.VOLUNTARY -p TASK_CLOCK \
+	with_cpu_time pmcstat -o counts --csv -w 1000 -p PAGE_FAULT.ALL -p CONTEXT_SWITCHES.VOLUNTARY -p TASK_CLOCK \
 		python3 -c '
 import mmap, os, resource, time
 began = time.process_time_ns()
