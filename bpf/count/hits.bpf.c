@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Samples the hits of one tracepoint.  Every sampled tracepoint gets an instance of its own, which
- * counts the hits as slot.bpf.c does.  An instance loads one of the programs.
+ * Samples the hits of one tracepoint, or of one probe in user code.  Each gets an instance of its
+ * own, which counts the hits as slot.bpf.c does.  An instance loads one of the programs.
  *
  * A hit counts for the PMCs of its CPU, and for those of the process that runs.  Each PMC has one
  * count of hits, wherever its processes run, and every nth of them is a sample: so no rest of a
@@ -10,7 +10,8 @@
  * The kernel skips a program on a CPU where it is running already (tracepoint.bpf.c).  Such hits
  * have no stack.  Those skipped while the program counted a hit belong to the same process; they
  * advance the periods, and samples that they would have been are counted as dropped.  If others
- * were skipped, at the first or last instruction, the PMCs of the next hit are marked.
+ * were skipped, at the first or last instruction, the PMCs of the next hit are marked.  Programs of
+ * probes in user code are never skipped.
  *
  * Hits of tasks, interrupts and NMIs interrupt each other, so a CPU has several places to build a
  * sample in.
@@ -58,6 +59,7 @@ struct {
 } targets SEC(".maps");
 
 const volatile __u32 slot = 0;
+const volatile bool skips = true;	/* the kernel may skip runs */
 __u32 hits_over = 0;		/* the slot is another instance's; this one is being detached */
 /* The PMCs of each CPU, 0: none. */
 __u32 cpu_samplers[ABI_MAX_CPUS][ABI_CPU_SAMPLERS] = {};
@@ -159,6 +161,8 @@ static __always_inline u64 hits_skipped(const struct abi_cpu *c, u32 cpu)
 {
 	u64 at = c->misses[slot & (ABI_TRACEPOINTS - 1)], now = 0, *seen, n;
 
+	if (!skips)
+		return 0;
 	if (at)
 		bpf_probe_read_kernel(&now, sizeof(now), (void *)at);
 	seen = &skips_seen[cpu & (ABI_MAX_CPUS - 1)];
@@ -211,10 +215,8 @@ int on_hit(void *ctx)
 	return 0;
 }
 
-static __always_inline u64 user_address(void)
+static __always_inline u64 regs_address(struct pt_regs *regs)
 {
-	struct pt_regs *regs = (void *)bpf_task_pt_regs(bpf_get_current_task_btf());
-
 #ifdef __TARGET_ARCH_arm64
 	return BPF_CORE_READ(regs, pc);
 #else
@@ -227,6 +229,14 @@ SEC("?tp")
 int on_hit_call(void *ctx)
 {
 	if (!hits_over)
-		hit_count(ctx, user_address());
+		hit_count(ctx, regs_address((void *)bpf_task_pt_regs(bpf_get_current_task_btf())));
 	return 1;
+}
+
+SEC("?uprobe")
+int on_hit_probe(struct pt_regs *ctx)
+{
+	if (!hits_over)
+		hit_count(ctx, regs_address(ctx));
+	return 0;
 }

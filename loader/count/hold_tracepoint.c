@@ -133,6 +133,7 @@ void hold_tracepoint_start(struct count *c)
 void hold_tracepoint_stop(struct count *c)
 {
 	c->missed_some |= tracepoint_missed(c) != c->missed;
+	c->lost |= c->missed_some && c->spec.sampling;	/* nobody reads it: the log has a mark */
 }
 
 int hold_tracepoint_check(const struct count *c, struct reason *why)

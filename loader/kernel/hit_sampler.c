@@ -13,8 +13,20 @@
 
 struct hit_sampler {
 	struct hits_bpf *skel;
-	bool call;
+	struct bpf_program *program;	/* the one that is loaded */
 };
+
+static struct bpf_program *hit_sampler_choose(const struct hits_bpf *skel, enum hit_kind kind)
+{
+	switch (kind) {
+	case HIT_CALL:
+		return skel->progs.on_hit_call;
+	case HIT_PROBE:
+		return skel->progs.on_hit_probe;
+	default:
+		return skel->progs.on_hit;
+	}
+}
 
 /* Uses the maps of the engine and of the samplers. */
 static int hit_sampler_share(const struct engine *e, struct hits_bpf *skel)
@@ -41,21 +53,23 @@ static int hit_sampler_share(const struct engine *e, struct hits_bpf *skel)
 	return err;
 }
 
-int hit_sampler_new(const struct engine *e, uint32_t slot, bool call, struct hit_sampler **out)
+int hit_sampler_new(const struct engine *e, uint32_t slot, enum hit_kind kind,
+		    struct hit_sampler **out)
 {
 	struct hit_sampler *h = e->samplers ? calloc(1, sizeof(*h)) : NULL;
 	int err;
 
 	if (!h)
 		return e->samplers ? -ENOMEM : -EOPNOTSUPP;
-	h->call = call;
 	h->skel = hits_bpf__open();
 	if (!h->skel) {
 		free(h);
 		return -errno;
 	}
 	h->skel->rodata->slot = slot;
-	bpf_program__set_autoload(call ? h->skel->progs.on_hit_call : h->skel->progs.on_hit, true);
+	h->skel->rodata->skips = kind != HIT_PROBE;
+	h->program = hit_sampler_choose(h->skel, kind);
+	bpf_program__set_autoload(h->program, true);
 	err = hit_sampler_share(e, h->skel);
 	err = err ?: hits_bpf__load(h->skel);
 	if (err)
@@ -75,7 +89,7 @@ void hit_sampler_free(struct hit_sampler *h)
 
 const struct bpf_program *hit_sampler_program(const struct hit_sampler *h)
 {
-	return h->call ? h->skel->progs.on_hit_call : h->skel->progs.on_hit;
+	return h->program;
 }
 
 void hit_sampler_end(struct hit_sampler *h)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The program that samples the hits of one tracepoint: an instance of bpf/count/hits.bpf.c, which
- * counts them as well.
+ * The program that samples the hits of one tracepoint or probe, and counts them as well: an
+ * instance of bpf/count/hits.bpf.c.
  */
 #ifndef PMCBPF_HIT_SAMPLER_H
 #define PMCBPF_HIT_SAMPLER_H
@@ -13,8 +13,15 @@ struct bpf_program;
 struct engine;
 struct hit_sampler;
 
-/* Loads an instance for a counter; `call`: a system call's.  0 or -errno. */
-int hit_sampler_new(const struct engine *e, uint32_t slot, bool call, struct hit_sampler **out);
+enum hit_kind {
+	HIT_TRACEPOINT,
+	HIT_CALL,		/* a system call's event */
+	HIT_PROBE,		/* in user code */
+};
+
+/* Loads an instance for a counter.  0 or -errno. */
+int hit_sampler_new(const struct engine *e, uint32_t slot, enum hit_kind kind,
+		    struct hit_sampler **out);
 void hit_sampler_free(struct hit_sampler *h);
 
 const struct bpf_program *hit_sampler_program(const struct hit_sampler *h);

@@ -15,6 +15,7 @@
 #include "engine.h"
 #include "perf.h"
 #include "pmcbpf.skel.h"
+#include "hit_sampler.h"
 #include "probes.h"
 #include "tracepoints.h"
 
@@ -32,6 +33,7 @@
 struct probe {
 	unsigned int slot, n;
 	bool kernel;			/* at[0] has no program */
+	struct hit_sampler *sampler;	/* its program counts instead of on_probe; NULL: none */
 	struct probe_event {
 		int event, link;
 	} at[EVENTS_MAX];
@@ -68,6 +70,7 @@ int probe_identify(const struct probe_spec *spec, struct probe_id *id)
 	id->kind = spec->kind;
 	id->nsites = spec->nsites;
 	id->semaphore = spec->semaphore;
+	id->samples = spec->samples;
 	memcpy(id->site, spec->site, spec->nsites * sizeof(spec->site[0]));
 	return 0;
 }
@@ -180,7 +183,13 @@ static int probe_open_user(struct engine *e, struct probe *p, const struct probe
 	const struct bpf_program *enter = e->skel->progs.on_probe_enter;
 	bool returns = spec->kind == WIRE_PROBE_URETPROBE;
 	uint64_t cookie = cookie_next(e, p->slot);
-	int err = 0;
+	int err = spec->samples ? hit_sampler_new(e, p->slot, HIT_PROBE, &p->sampler) : 0;
+
+	if (err)
+		return deny(why, err, "%s: the sampling program cannot be loaded: %s", spec->name,
+			    strerror(-err));
+	if (p->sampler)
+		count = hit_sampler_program(p->sampler);
 
 	__atomic_store_n(probe_cookie(e, p->slot), cookie, __ATOMIC_RELEASE);
 	for (unsigned int i = 0; i < spec->nsites && !err; i++) {
@@ -264,6 +273,8 @@ void probe_close(struct engine *e, struct probe *p, struct helpers *helpers)
 	/* The kernel's counters go with the event. */
 	for (unsigned int cpu = 0; p->kernel && cpu < e->ncpu; cpu++)
 		e->cpus[cpu].misses[p->slot] = 0;
+	if (p->sampler)
+		hit_sampler_end(p->sampler);
 	for (unsigned int i = 0; i < p->n; i++) {
 		int fds[] = { p->at[i].link, p->at[i].event };
 
@@ -275,7 +286,13 @@ void probe_close(struct engine *e, struct probe *p, struct helpers *helpers)
 			close(fds[0]);
 		close(fds[1]);
 	}
+	hit_sampler_free(p->sampler);
 	free(p);
+}
+
+struct hit_sampler *probe_sampler(const struct probe *p)
+{
+	return p->sampler;
 }
 
 uint64_t probe_missed(const struct engine *e, const struct probe *p, bool all)

@@ -18,6 +18,7 @@
 
 struct engine;
 struct helpers;
+struct hit_sampler;
 struct probe;
 
 struct probe_spec {
@@ -28,13 +29,14 @@ struct probe_spec {
 	unsigned int nsites;
 	uint64_t site[WIRE_PROBE_SITES];	/* offsets in the file, or one in the function */
 	uint64_t semaphore;			/* … of the count of its users; 0: it has none */
+	bool samples;				/* its program samples the hits, too */
 };
 
 #define PROBE_FUNCTION 128u			/* bytes of a kernel function's name, with NUL */
 
 /* Probes with the same bytes here are the same. */
 struct probe_id {
-	uint64_t device, inode, kind, nsites, semaphore, site[WIRE_PROBE_SITES];
+	uint64_t device, inode, kind, nsites, semaphore, samples, site[WIRE_PROBE_SITES];
 	char function[PROBE_FUNCTION];
 };
 
@@ -59,6 +61,8 @@ int probe_check_function(const struct engine *e, const char *function, uint64_t 
  */
 int probe_open(struct engine *e, const struct probe_spec *spec, unsigned int slot,
 	       struct probe **out, struct reason *why);
+/* NULL: its hits are not sampled. */
+struct hit_sampler *probe_sampler(const struct probe *p);
 /*
  * No hit counts from now on.  The kernel takes its time to remove the breakpoints; a helper waits
  * for that, unless `helpers` is NULL.

@@ -244,7 +244,9 @@ static int slot_load(struct tracepoints *t, struct slot *s)
 		return t->e->cpus[0].misses[slot_number(t, s)] ? 0 : slot_find_misses(t, s);
 	slot_unload(t, s);
 	if (s->samples)
-		err = hit_sampler_new(t->e, slot_number(t, s), s->way == SLOT_CALL, &s->sampler);
+		err = hit_sampler_new(t->e, slot_number(t, s),
+				      s->way == SLOT_CALL ? HIT_CALL : HIT_TRACEPOINT,
+				      &s->sampler);
 	else
 		err = slot_load_counting(t, s);
 	err = err ?: slot_find_misses(t, s);
@@ -481,14 +483,21 @@ uint64_t tracepoints_missed(const struct tracepoints *t, int source, bool all)
 	return s->probe ? probe_missed(t->e, s->probe, all) : 0;
 }
 
+static struct hit_sampler *source_sampler(const struct tracepoints *t, int source)
+{
+	const struct slot *s = &t->slot[source - ABI_SOURCE_TRACEPOINT];
+
+	return s->probe ? probe_sampler(s->probe) : s->sampler;
+}
+
 int tracepoints_sample(struct tracepoints *t, int source, unsigned int cpu, uint32_t tag)
 {
-	return hit_sampler_add_cpu(t->slot[source - ABI_SOURCE_TRACEPOINT].sampler, cpu, tag);
+	return hit_sampler_add_cpu(source_sampler(t, source), cpu, tag);
 }
 
 void tracepoints_sample_end(struct tracepoints *t, int source, unsigned int cpu, uint32_t tag)
 {
-	hit_sampler_drop_cpu(t->slot[source - ABI_SOURCE_TRACEPOINT].sampler, cpu, tag);
+	hit_sampler_drop_cpu(source_sampler(t, source), cpu, tag);
 }
 
 void tracepoints_give(struct tracepoints *t, int source)

@@ -20,7 +20,8 @@
 /* Together with the other classes' there is room for them among the rows of processes. */
 #define ROWS 8u
 
-#define CAPS_PROBE (PMC_CAP_READ | PMC_CAP_WRITE | PMC_CAP_USER | PMC_CAP_SYSTEM)
+#define CAPS_PROBE (PMC_CAP_READ | PMC_CAP_WRITE | PMC_CAP_USER | PMC_CAP_SYSTEM | \
+		    PMC_CAP_INTERRUPT)
 
 /* Of instructions, where all are equally long. */
 #ifdef __aarch64__
@@ -195,6 +196,10 @@ static int class_probe_plan(struct allocation *p, struct reason *why)
 	memcpy(p->probe.site, a->probe_site, a->probe_sites * sizeof(a->probe_site[0]));
 	p->spec.from = COUNT_FROM_PROBE;
 	p->spec.probe = &p->probe;
+	p->probe.samples = p->spec.sampling;
+	if (p->spec.sampling && kinds[a->probe].kernel)
+		return deny(why, -EOPNOTSUPP, "%s: hits in the kernel are counted only: sample a "
+			    "tracepoint, or breakpoint:kernel:FUNCTION on CPUs", p->name);
 	return kinds[a->probe].kernel ? class_probe_plan_kernel(p, &q, why) :
 					class_probe_plan_user(p, &q, why);
 }

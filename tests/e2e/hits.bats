@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Samples of hits: of breakpoints and tracepoints.  A program that knows its own hits gets one sample for each period of them, at the
+# Samples of hits: of breakpoints, tracepoints and probes.  A program that knows its own hits gets one sample for each period of them, at the
 # place of the hit.
 
 load helpers
@@ -213,4 +213,35 @@ CALL=syscalls:sys_enter_sched_get_priority_max
 	workload w calls=1
 	refuses '*hits of single threads are counted only: sample the process*' \
 		pmcstat -q -n 1 -O none -P $CALL -t "tid:${WORKLOAD[w]}" -w 1 -l 1
+}
+
+# --- probes --------------------------------------------------------------------------------------
+
+FUNCTION=uprobe:$BUILD/tests/load:load_call
+
+@test "every nth call or return that a probe meets is a sample, over threads and children, by its own period" {
+	samples -n 10 -P "$FUNCTION" -n 1 -P "uretprobe:${FUNCTION#*:}" -n 7 -P "$FUNCTION" load calls=1000
+	samples_are 100 1000 142
+	samples -n 1 -P "$FUNCTION" load calls=20
+	samples_are 20
+	inside_load load_call
+	samples -n 4 -P "$FUNCTION" -d -P "$FUNCTION" load calls=5 late=2 forks=2 below=2
+	samples_are 3 11
+}
+
+@test "probes: CPUs for privileged owners, other users' own files; places in the kernel are not sampled" {
+	local own=./own_load
+
+	samples -c '*' -n 10 -S "$FUNCTION" taskset -c 0 load calls=500
+	samples_are 50 0
+	cp "$BUILD/tests/load" "$own" && chown 65534 "$own" && chmod a+rwx . "$own"
+	refuses '*it needs CAP_PERFMON, or a rule with probes="own"*' run_as_nobody pmcstat -q -n 5 -O theirs -P "$FUNCTION" load
+	mkdir policy.d && echo 'user="nobody" probes="own"' >policy.d/site.conf
+	stop_daemon
+	start_daemon -o policy.dir="$PWD/policy.d"
+	run run_as_nobody pmcstat -q -n 5 -O theirs -P "uprobe:$own:load_call" "$own" calls=100
+	status_is 0
+	pmcstat -q -R theirs >text
+	samples_are 20
+	refuses '*hits in the kernel are counted only*' pmcstat -q -n 1 -O none -P kprobe:schedule load
 }

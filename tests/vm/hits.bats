@@ -51,6 +51,13 @@ samples_are() {
 	samples_are 50
 }
 
+@test "every nth call that a probe meets, and every return" {
+	samples -n 10 -P uprobe:/usr/bin/load:load_call -n 1 -P uretprobe:/usr/bin/load:load_call load calls=1000
+	samples_are 100 1000
+	samples -n 4 -d -P uprobe:/usr/bin/load:load_call load calls=50 late=2 forks=2 below=2
+	samples_are 112
+}
+
 @test "the kernel has not complained" {
 	vm_clean_log
 }
