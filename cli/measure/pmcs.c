@@ -72,6 +72,9 @@ static int column_allocate(struct measure *m, struct column *column, const char 
 		    PMC_IS_SAMPLING_MODE(column->mode) ? column_rate(column) : 0) != 0)
 		return column_fail(m, column);
 	column->allocated = true;
+	if (PMC_ID_TO_CLASS(column->id) == PMC_CLASS_PERF &&
+	    pmc_event_unit(spec, &column->scale, column->scaled, sizeof(column->scaled)) != 0)
+		*column->scaled = '\0';
 	if (*column->unit || pmc_width(column->id, &bits) != 0)
 		bits = WIDTH_UNKNOWN;
 	column_measure(column, bits);

@@ -35,6 +35,17 @@ static pmc_value_t column_shown(const struct column *columns, size_t count, size
 	return sum;
 }
 
+static void column_put(struct buf *out, const struct column *columns, size_t count, size_t i,
+		       int width)
+{
+	pmc_value_t value = column_shown(columns, count, i);
+
+	if (*columns[i].scaled)
+		buf_printf(out, "%*.6f", width, (double)value * columns[i].scale);
+	else
+		buf_printf(out, "%*llu", width, (unsigned long long)value);
+}
+
 /* Bytes before the name: "p/", or "s/", at least two digits or the unit, and "/". */
 static unsigned int column_prefix(const struct column *column)
 {
@@ -54,6 +65,9 @@ void column_measure(struct column *column, unsigned int bits)
 	unsigned int digits = (unsigned int)(bits / BITS_PER_DIGIT) + 1;
 	unsigned int head = column_prefix(column) + (unsigned int)strlen(column->name);
 
+	if (*column->scaled)
+		head += (unsigned int)strlen(column->scaled) + 2;
+
 	column->field = digits > head ? digits : head;
 	column->skip = column->field - head;
 }
@@ -66,6 +80,8 @@ static void column_put_head(struct buf *out, const struct column *column)
 		buf_printf(out, "s/%02d/%s", column->cpu, column->name);
 	else
 		buf_printf(out, "p/%s", column->name);
+	if (*column->scaled)
+		buf_printf(out, "[%s]", column->scaled);
 }
 
 /* --- the table ------------------------------------------------------------------------------ */
@@ -121,8 +137,8 @@ static void rows_put_table(struct buf *out, struct count_table *table, double se
 	for (size_t i = 0; i < count; i++) {
 		if (columns[i].part)
 			continue;
-		buf_printf(out, "%*llu ", (int)columns[i].field + indent,
-			   (unsigned long long)column_shown(columns, count, i));
+		column_put(out, columns, count, i, (int)columns[i].field + indent);
+		buf_add(out, " ", 1);
 		indent = 0;
 	}
 	if (label)
@@ -191,9 +207,10 @@ static void rows_put_csv(struct buf *out, struct count_table *table, double seco
 		text_put_csv(out, label->name, strlen(label->name));
 	}
 	for (size_t i = 0; i < count; i++)
-		if (!columns[i].part)
-			buf_printf(out, ",%llu",
-				   (unsigned long long)column_shown(columns, count, i));
+		if (!columns[i].part) {
+			buf_add(out, ",", 1);
+			column_put(out, columns, count, i, 0);
+		}
 	buf_add(out, "\n", 1);
 }
 
@@ -204,6 +221,16 @@ static void rows_end_none(struct buf *out, const struct count_table *table)
 }
 
 /* --- JSON, one object a line ------------------------------------------------------------------ */
+
+/* The value stays the exact number of events. */
+static void column_put_scale(struct json *json, const struct column *column)
+{
+	char scale[32];
+
+	snprintf(scale, sizeof(scale), "%.15g", column->scale);
+	json_string(json, "scale", scale);
+	json_string(json, "scaled_unit", column->scaled);
+}
 
 static void rows_put_json(struct buf *out, struct count_table *table, double seconds,
 			  const struct column *columns, size_t count)
@@ -239,6 +266,8 @@ static void rows_put_json(struct buf *out, struct count_table *table, double sec
 			json_string(&json, "unit", column->unit);
 		json_bool(&json, "cumulative", column->cumulative);
 		json_number(&json, "value", column_shown(columns, count, i));
+		if (*column->scaled)
+			column_put_scale(&json, column);
 		json_close(&json, '}');
 	}
 	json_close(&json, ']');

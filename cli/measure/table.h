@@ -17,6 +17,8 @@ struct column {
 	enum pmc_mode mode;
 	uint32_t flags;
 	int cpu;		/* PMC_CPU_ANY in process scope */
+	double scale;		/* of each event, in this unit; "": counts are shown as they are */
+	char scaled[32];
 	char unit[TOPOLOGY_NAME];	/* that the sum is of; "": the CPU stands for itself */
 	size_t cgroup;		/* 1 + the index of the cgroup of --for-each-cgroup; 0: none */
 	size_t leader;		/* 1 + the index of its group's first column; 0: in no group */

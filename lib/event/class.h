@@ -49,6 +49,8 @@ struct event_class {
 	struct machine_events *(*listed)(struct machine *m);
 	/* About a thousand samples a second.  0: not known; NULL: no event samples. */
 	uint64_t (*period)(const char *name);
+	/* The scale and unit of an event, by its name in requests: "2.3e-10 Joules", or "". */
+	void (*unit)(const char *root, const char *name, char *buf, size_t size);
 };
 
 extern const struct event_class class_soft, class_tsc, class_tracepoint, class_breakpoint,

@@ -99,6 +99,22 @@ static int perf_resolve(const struct machine *m, const char *root,
 	return 0;
 }
 
+/* PMU/TERM,.../: a term may be the name of an event with a unit. */
+static void perf_unit(const char *root, const char *name, char *buf, size_t size)
+{
+	char text[WIRE_NAME_MAX], *rest = NULL, *pmu, *term;
+
+	*buf = '\0';
+	snprintf(text, sizeof(text), "%s", name);
+	pmu = strtok_r(text, "/", &rest);
+	while (pmu && !*buf && (term = strtok_r(NULL, ",/", &rest))) {
+		struct pmu_event event = { .usr = false };
+
+		if (!pmu_sysfs_event(root, pmu, term, &event, &(struct reason){ "" }))
+			pmu_event_unit(root, pmu, event.name, buf, size);
+	}
+}
+
 /* --- lists ----------------------------------------------------------------------------------- */
 
 struct perf_list {
@@ -144,5 +160,5 @@ static struct machine_events *perf_listed(struct machine *m)
 
 const struct event_class class_perf = {
 	.interned = true, .described = true, .bare_last = true,
-	.resolve = perf_resolve, .each = perf_each, .listed = perf_listed,
+	.resolve = perf_resolve, .unit = perf_unit, .each = perf_each, .listed = perf_listed,
 };

@@ -327,6 +327,11 @@ void pmc_pmu_print_counter_full(const char *substr);
 uint64_t pmc_pmu_sample_rate_get(const char *event);
 
 /*
+ * Ours: each of the events is *scale of `unit`, as sysfs describes it; 1 and "" of most events.
+ */
+int pmc_event_unit(const char *event, double *scale, char *unit, size_t size);
+
+/*
  * Stores the events of FreeBSD's "pmc stat" in *names, the library's: six specifiers in its order
  * (cycles, instructions, branches, mispredicted branches, cache references, cache misses).  Returns
  * 0, or EOPNOTSUPP (not in errno) if no hardware event has a name.

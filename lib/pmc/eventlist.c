@@ -180,6 +180,36 @@ PMC_API_PUBLIC int pmc_pmu_enabled(void)
 	return 0;
 }
 
+/* --- units ------------------------------------------------------------------------------------ */
+
+static int event_unit(const char *event, double *scale, char *unit, size_t size,
+		      struct reason *why)
+{
+	struct wire_allocate_req req = { .caps = 0 };
+	const struct event_class *class;
+	char text[2 * WIRE_NAME_MAX] = "", *end;
+	int err;
+
+	if (!event || !scale || !unit || !size)
+		return call_missing(why, !event ? "event" : !scale ? "scale" : "unit");
+	if (!pmc_lib.known)
+		return deny(why, -ENOSYS, "pmc_init() has not been called, or has failed");
+	err = resolve_event(&pmc_lib.machine, PMU_ROOT, event, &req, why);
+	class = err ? NULL : class_of(req.class);
+	if (class && class->unit)
+		class->unit(PMU_ROOT, req.event_name, text, sizeof(text));
+	*scale = strtod(text, &end);
+	if (end == text || *end != ' ')
+		*scale = 1;
+	snprintf(unit, size, "%s", *end == ' ' ? end + 1 : "");
+	return err;
+}
+
+PMC_API_PUBLIC int pmc_event_unit(const char *event, double *scale, char *unit, size_t size)
+{
+	return call_leave(event_unit(event, scale, unit, size, call_enter()));
+}
+
 /* --- suggested sampling periods -------------------------------------------------------------- */
 
 #define RATE_UNKNOWN 65536u

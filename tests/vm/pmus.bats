@@ -36,6 +36,9 @@ hup_until() {
 	vm_until 60 'pmccontrol -L | grep -q "$1"' "$1"
 }
 
+# values - of $output's last row, in JSON
+values() { tail -n 1 <<<"$output" | grep -o '"value":[0-9]*' | cut -d: -f2 | xargs; }
+
 # counts CPU VALUES SPEC... - while 1000 hits are made
 counts() {
 	local cpu=$1 values=$2 spec args=()
@@ -44,10 +47,10 @@ counts() {
 	for spec; do
 		args+=(-s "$spec")
 	done
-	run vm pmcstat -c "$cpu" "${args[@]}" sh -c "echo 1000 >$HITS"
+	run vm pmcstat --json -c "$cpu" "${args[@]}" sh -c "echo 1000 >$HITS"
 	echo "$output"
 	status_is 0
-	[ "$(tail -n 1 <<<"$output" | xargs)" = "$values" ]
+	[ "$(values)" = "$values" ]
 }
 
 # refused PATTERN OPTION... - of pmcstat
@@ -108,6 +111,18 @@ rows_are() {
 		-c 0 -s fake_uncore/reads/ -s fake_uncore/reads/ -s fake_uncore/reads/ -s fake_uncore/reads/
 }
 
+@test "an event with a unit is shown in it; JSON has its count and the scale" {
+	run vm pmcstat -c 0 -s fake_uncore/reads/ -s fake_uncore/writes/ sh -c "echo 1048576 >$HITS"
+	echo "$output"
+	status_is 0
+	[[ $output == *"s/00/fake_uncore/reads/[MiB] "*"s/00/fake_uncore/writes/ "* ]]
+	[ "$(tail -n 1 <<<"$output" | xargs)" = "64.000000 2097152" ]
+	run vm pmcstat --csv -c 0 -s PERF-reads sh -c "echo 16384 >$HITS"
+	[[ $output == *"s/00/PERF-reads[MiB]"*",1.000000" ]]
+	run vm pmcstat --json -c 0 -s fake_uncore/reads/ sh -c "echo 3 >$HITS"
+	[[ $output == *'"value":3,"scale":"6.103515625e-05","scaled_unit":"MiB"}'* ]]
+}
+
 @test "PERF-323 PERF-327: lists have the PMUs' events, with units and CPUs" {
 	run vm pmccontrol -L
 	status_is 0
@@ -123,10 +138,10 @@ rows_are() {
 }
 
 @test "PERF-039: a module stays while its PMU counts; without it the PMU has gone, until the next SIGHUP" {
-	run vm pmcstat -c 0 -s fake_uncore/reads/ sh -c "! rmmod fakepmu 2>/dev/null && echo 7 >$HITS"
+	run vm pmcstat --json -c 0 -s fake_uncore/reads/ sh -c "! rmmod fakepmu 2>/dev/null && echo 7 >$HITS"
 	echo "$output"
 	status_is 0
-	[ "$(tail -n 1 <<<"$output" | xargs)" = 7 ]
+	[ "$(values)" = 7 ]
 	vm rmmod fakepmu
 	refused '*PMU fake_uncore has gone, as its module has perhaps been removed*SIGHUP*' -c 0 -s fake_uncore/config=1/
 	# shellcheck disable=SC2016 # the guest's shell expands it

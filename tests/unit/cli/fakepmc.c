@@ -115,6 +115,13 @@ API int pmc_width(pmc_id_t pmcid, uint32_t *width)
 	return 0;
 }
 
+API int pmc_event_unit(const char *event, double *scale, char *unit, size_t size)
+{
+	*scale = 1;
+	*unit = '\0';
+	return 0;
+}
+
 API int pmc_capabilities(pmc_id_t pmcid, uint32_t *caps)
 {
 	*caps = PMC_ID_TO_CLASS(pmcid) == PMC_CLASS_TSC ? PMC_CAP_READ :
