@@ -53,6 +53,35 @@ thread_counts() {
 	[[ $output == *"is a thread of process "*": name the process, or tid:"* ]]
 }
 
+# rows_of OPTION... - pmcstat --per-thread; the rows without their header, in lines[]
+rows_of() {
+	# shellcheck disable=SC2016 # the guest's shell expands it
+	run vm_sh 'cd /tmp && rm -f rows && pmcstat -q --per-thread --csv -o rows "$@" && sed 1d rows' "$@"
+	echo "$output"
+	status_is 0
+}
+
+# each_is FIELD TEXT - in every row
+each_is() { [ "$(cut -d, -f"$1" <<<"$output" | sort -u)" = "$2" ]; }
+
+@test "a row for each thread, of a process and its children, with the calls that it made" {
+	rows_of -d -p $ENTER -p CONTEXT_SWITCHES load threads=3 forks=2 below=1 calls=10
+	[ ${#lines[@]} -eq 8 ]
+	each_is 3 load
+	each_is 4 10
+	[ "$(cut -d, -f1 <<<"$output" | sort -u | wc -l)" -eq 5 ]
+}
+
+@test "a row for each thread, with its instructions" {
+	[ "$VM_ARCH" = arm64 ] || skip "guests of this architecture have no counters"
+	rows_of -p inst_retired,usr load threads=3 spins=1000000
+	[ ${#lines[@]} -eq 4 ]
+	for line in "${lines[@]}"; do
+		[ "${line##*,}" -ge 2000000 ]
+		[ "${line##*,}" -lt 2100000 ]
+	done
+}
+
 @test "the kernel has not complained" {
 	vm_clean_log
 }
