@@ -291,6 +291,8 @@ int analysis_run(struct analysis *a, int *fd, const char *log, struct out *out)
 	}
 	if (!code)
 		code = damage = profile_log(p, *fd, log, a->verbosity > 0 ? a->terminal : -1);
+	if (!code || code == EX_DATAERR)
+		symbols_settle(symbols);
 	a->fd = *fd;
 	if (p && damage == EX_DATAERR && *walk_stats(p->walk)->cpu)
 		code = 0;

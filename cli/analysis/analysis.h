@@ -139,6 +139,8 @@ int analysis_command(int argc, char *argv[]);
 	ROW('A', "no-symbols", NULL, "addresses, no names") \
 	ROW('I', "offsets", NULL, "addresses apart, as function+0x12") \
 	ROW(OPT_NO_INLINES, "no-inlines", NULL, "inlined code belongs to the function around it") \
+	ROW(OPT_DEBUGINFOD, "debuginfod", "SECONDS", \
+	    "get what stripped programs lack from $DEBUGINFOD_URLS, and wait so long for it") \
 	ROW(OPT_EVENT, "event", "NAME", "only samples of this event; may be repeated") \
 	ROW(OPT_PROCESS, "process", "PROCESS", "… of a process by number, or whose name matches") \
 	ROW('i', "thread", "TID", "… of this thread") \

@@ -132,6 +132,17 @@ static int option_depth(struct analysis *a, const char *text)
 	return 0;
 }
 
+static int option_debuginfod(struct analysis *a, const char *text)
+{
+	uint64_t seconds;
+
+	if (opt_number(text, 10, 1, 3600, &seconds) != 0)
+		return fail(EX_USAGE, "ERROR: Illegal time for --debuginfod \"%s\": 1 to 3600 "
+			    "seconds.", text);
+	a->symbols.debuginfod = (unsigned int)seconds;
+	return symbols_debuginfod();
+}
+
 static int option_add_name(const char ***list, size_t *n, const char *text)
 {
 	if (array_extend(*list, *n))
@@ -214,6 +225,7 @@ int analysis_option(struct analysis *a, int code, const char *arg)
 	case 'k': a->symbols.kernel = arg; return 0;
 	case 'I': a->offsets = true; return 0;
 	case 'A': a->symbols.no_names = true; return 0;
+	case OPT_DEBUGINFOD: return option_debuginfod(a, arg);
 	case OPT_NO_INLINES: a->symbols.no_inlines = true; return 0;
 	case OPT_GNU: a->gnu = true; return analysis_choose_output(a, 'g', NULL);
 	default: return analysis_choose_output(a, code, arg);

@@ -121,6 +121,9 @@ int check_options(struct measure *m)
 			continue;
 		return check->text ? fail(EX_USAGE, "ERROR: %s", check->text) : args_usage();
 	}
+	if (m->analysis->symbols.debuginfod && (m->seen & TOP || !(m->seen & OUTPUT)))
+		return fail(EX_USAGE, "ERROR: option --debuginfod is for -g/-G or another output "
+			    "of samples, and -T waits for nothing.");
 	code = targets_check(m, m->seen & SEEN_PROCESS_PMC);
 	code = code ? code : thread_rows_check(m);
 	code = code ? code : cgroup_rows_find(m);

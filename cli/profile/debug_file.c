@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Finding the debug information of a stripped file: by build id, by its link (.gnu_debuglink), then
- * from debuginfod.  libdwfl's own search opens anything with the right name, even a pipe, so it is
- * used only for folders that belong to root.
+ * from debuginfod.  libdwfl's own search opens anything with the right name, even a pipe, and waits
+ * for servers, so it is not used.
  */
 #include <errno.h>
 #include <limits.h>
@@ -84,14 +84,15 @@ static int debug_file_try(const struct object *o, const char *path, const struct
 	return -1;
 }
 
-static int debug_file_by_id(const struct object *o, const struct wanted_file *w, char **found)
+static int debug_file_by_id(const struct object *o, const struct wanted_file *w,
+			    const char *suffix, char **found)
 {
 	char id[2 * ID_MAX + 1], path[sizeof(DEBUG_FOLDER) + sizeof(id) + 32];
 
 	if (w->idlen < 2 || w->idlen > (ssize_t)ID_MAX)
 		return -1;
 	buf_hex(w->id, (size_t)w->idlen, id);
-	snprintf(path, sizeof(path), DEBUG_FOLDER "/.build-id/%.2s/%s.debug", id, id + 2);
+	snprintf(path, sizeof(path), DEBUG_FOLDER "/.build-id/%.2s/%s%s", id, id + 2, suffix);
 	return debug_file_try(o, path, w, found);
 }
 
@@ -146,6 +147,19 @@ static char *debug_file_name(int fd, char *recorded)
 	return n > 0 ? strndup(path, (size_t)n) : NULL;
 }
 
+static int debug_file_fetch(const struct object *o, const struct wanted_file *w, bool executable,
+			    char **found)
+{
+	int fd = debuginfod_get(o->symbols, w->id, (size_t)w->idlen, executable, found);
+
+	if (fd < 0 || wanted_fits(fd, w))
+		return fd;
+	free(*found);
+	*found = NULL;
+	close(fd);
+	return -1;
+}
+
 static int debug_file_find(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base,
 			   const char *file, const char *link, GElf_Word crc, char **found)
 {
@@ -159,11 +173,11 @@ static int debug_file_find(Dwfl_Module *module, void **data, const char *name, D
 		return debug_file_alternate(o, file, link, found);
 	if (elf)
 		w.idlen = dwelf_elf_gnu_build_id(elf, &w.id);
-	fd = w.idlen > 0 ? debug_file_by_id(o, &w, found) : -1;
+	fd = w.idlen > 0 ? debug_file_by_id(o, &w, ".debug", found) : -1;
 	if (fd < 0 && link)
 		fd = debug_file_by_link(o, link, &w, found);
-	if (fd < 0 && w.idlen > 0 && getenv("DEBUGINFOD_URLS"))
-		fd = dwfl_standard_find_debuginfo(module, data, name, base, file, NULL, 0, found);
+	if (fd < 0 && w.idlen > 0)
+		fd = debug_file_fetch(o, &w, false, found);
 	if (fd >= 0) {
 		free(o->debug_file);
 		o->debug_file = debug_file_name(fd, *found);
@@ -186,28 +200,10 @@ Dwfl_Callbacks *object_callbacks(void)
 
 int object_by_id(struct object *o, char **file)
 {
-	Dwfl *dwfl = o->image.idlen ? dwfl_begin(object_callbacks()) : NULL;
-	Dwfl_Module *module;
-	Elf *elf = NULL;
-	void **data;
-	int fd = -ENOENT;
+	const struct wanted_file w = { .id = o->image.id, .idlen = o->image.idlen };
+	int fd = debug_file_by_id(o, &w, "", file);
 
-	if (!dwfl)
-		return -ENOENT;
-	dwfl_report_begin(dwfl);
-	module = dwfl_report_module(dwfl, o->image.name, 0, UINT32_MAX);
-	if (module && dwfl_module_report_build_id(module, o->image.id, o->image.idlen, 0) == 0) {
-		dwfl_module_info(module, &data, NULL, NULL, NULL, NULL, NULL, NULL);
-		fd = dwfl_build_id_find_elf(module, data, o->image.name, 0, file, &elf);
-	}
-	elf_end(elf);
-	dwfl_report_end(dwfl, NULL, NULL);
-	dwfl_end(dwfl);
-	if (fd >= 0 && !*file)
-		*file = debug_file_name(fd, NULL);
-	if (fd >= 0 && !*file) {
-		close(fd);
-		fd = -ENOMEM;
-	}
+	if (fd < 0 && w.idlen > 0)
+		fd = debug_file_fetch(o, &w, true, file);
 	return fd >= 0 ? fd : -ENOENT;
 }

@@ -287,7 +287,7 @@ static void object_find_names(struct object *o)
 		entries_free(&o->names);
 	if (!object_has_table(o) && !o->debug_file && strcmp(o->image.path, "[vdso]") != 0)
 		object_state(o, IMAGE_STRIPPED,
-			     "%s is stripped: install its debug symbols, or set DEBUGINFOD_URLS",
+			     "%s is stripped: install its debug symbols, or use --debuginfod",
 			     o->image.file);
 }
 
@@ -303,6 +303,20 @@ void object_open(struct object *o)
 		o->image.state = IMAGE_OPEN;
 	if (o->module && !o->named && !o->symbols->config.no_names)
 		object_find_names(o);
+}
+
+void object_reset(struct object *o)
+{
+	dwarf_close(o);
+	object_drop(o);
+	entries_free(&o->names);
+	free(o->debug_file);
+	o->debug_file = NULL;
+	o->named = o->dwarf_tried = o->alternate = false;
+	o->image.state = IMAGE_UNOPENED;
+	o->image.why = o->image.file = NULL;
+	o->image.debug = false;
+	o->generation++;
 }
 
 void object_close(struct object *o)

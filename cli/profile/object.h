@@ -13,6 +13,7 @@
 #include <elfutils/libdwfl.h>
 
 #include "arena.h"
+#include "debuginfod.h"
 #include "entries.h"
 #include "item_table.h"
 #include "symbol.h"
@@ -58,6 +59,7 @@ struct symbols {
 	struct arena arena;
 	struct item_table images, known;	/* objects, symbols: by number */
 	struct item_table answers;
+	struct debuginfod debuginfod;
 };
 
 /* --- files.c: opening untrusted paths ---------------------------------------------------- */
@@ -80,6 +82,8 @@ void object_open(struct object *o);
 void object_close(struct object *o);
 /* Takes the file `fd` for the image.  0, -ENOMEM, -ENOEXEC, or -ESTALE: another build. */
 int object_take(struct object *o, int fd, const char *file);
+/* Forgets everything about the file: it is opened again. */
+void object_reset(struct object *o);
 /* Closes the file and keeps the state. */
 void object_drop(struct object *o);
 /* Sets a state and its reason. */
@@ -91,7 +95,7 @@ bool object_offset(const struct object *o, uint64_t address, uint64_t *offset);
 
 /* libdwfl's callbacks, which find the debug information of stripped files. */
 Dwfl_Callbacks *object_callbacks(void);
-/* The file itself by its build id, from /usr/lib/debug or debuginfod.  A descriptor or -errno. */
+/* The file itself by its build id, from /usr/lib/debug or debuginfod.h.  A descriptor or -errno. */
 int object_by_id(struct object *o, char **file);
 
 /* --- sources of names: 0 or -ENOMEM; finding nothing is no error ------------------------- */

@@ -5,9 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "lib/base/array.h"
 #include "lib/base/chain_end.h"
+#include "cli/common/common.h"
 #include "object.h"
 
 /* The answer of symbols_frames() for a place. */
@@ -42,6 +44,7 @@ void symbols_free(struct symbols *s)
 {
 	if (!s)
 		return;
+	debuginfod_free(&s->debuginfod);
 	for (size_t i = 0; i < s->images.n; i++)
 		object_close(s->images.items[i]);
 	item_table_free(&s->images);
@@ -134,6 +137,47 @@ struct image *symbols_jit(struct symbols *s, pid_t pid)
 	o = symbols_get_object(s, &key);
 	err = o && !s->config.no_names ? jit_open(o, pid) : -ENOENT;
 	return err == 0 || err == -EPERM ? &o->image : NULL;
+}
+
+int symbols_debuginfod(void)
+{
+	return debuginfod_check();
+}
+
+/* Opens files again that lack names.  Some may then ask for more. */
+static void symbols_reopen(struct symbols *s)
+{
+	for (size_t i = 0; i < s->images.n; i++) {
+		struct object *o = s->images.items[i];
+
+		if (o->image.state != IMAGE_STRIPPED && o->image.state != IMAGE_MISSING &&
+		    o->image.state != IMAGE_REPLACED)
+			continue;
+		object_reset(o);
+		object_open(o);
+	}
+}
+
+void symbols_settle(struct symbols *s)
+{
+	struct debuginfod *d = &s->debuginfod;
+	struct timespec now;
+	int64_t until;
+	size_t n, late = 0;
+
+	if (!s->config.debuginfod || d->settled)
+		return;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	until = (now.tv_sec + (int64_t)s->config.debuginfod) * 1000 + now.tv_nsec / 1000000;
+	do {
+		n = d->n;
+		late = debuginfod_wait(s, until);
+		symbols_reopen(s);
+	} while (!late && d->n > n);
+	d->settled = true;
+	if (late)
+		note("WARNING: %zu of %zu files did not arrive from debuginfod within %u s: names "
+		     "are missing (--debuginfod=SECONDS)", late, d->n, s->config.debuginfod);
 }
 
 const struct image *symbols_each(const struct symbols *s, size_t i)

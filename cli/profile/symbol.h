@@ -35,6 +35,7 @@ struct symbols_config {
 	const char *kernel;	/* -k: the kernel's file or its folder; NULL: look for it */
 	bool no_names;		/* -A: addresses only, of images only the segments are read */
 	bool no_inlines;	/* symbol tables only: no DWARF, no lines */
+	unsigned int debuginfod;	/* seconds that symbols_settle() waits for files; 0: off */
 };
 
 enum image_state {
@@ -109,6 +110,15 @@ void symbols_free(struct symbols *s);
  */
 struct image *symbols_image(struct symbols *s, const char *path, const uint8_t *id, size_t idlen,
 			    pid_t pid);
+
+/* Can files come from debuginfod?  0, or an exit code and its line. */
+int symbols_debuginfod(void);
+
+/*
+ * After the addresses of a log: waits for files from debuginfod.  Until then names may be missing
+ * that come from there; names that have been looked up are looked up again.
+ */
+void symbols_settle(struct symbols *s);
 
 /* A symbol that the recording itself names (the kernel's): `start` as offset in the image. */
 int symbols_add(struct symbols *s, struct image *image, uint64_t start, const char *name);

@@ -144,7 +144,7 @@ static void test_stripped(void **state)
 	image = open_image(s, scratch_file("stripped.so"));
 	assert_int_equal(image->state, IMAGE_STRIPPED);
 	assert_contains(image->why, "stripped.so");
-	assert_contains(image->why, "DEBUGINFOD_URLS");
+	assert_contains(image->why, "--debuginfod");
 	expect_name(s, image, shown, "shown");
 	assert_null(function(s, image, hidden)->name);
 	symbols_free(s);
@@ -209,6 +209,7 @@ static void test_replaced(void **state)
 /* debuginfod has both the replaced file and its debug information. */
 static void test_debuginfod(void **state)
 {
+	struct symbols_config config = { .debuginfod = 600 };
 	struct symbols *s;
 	struct image *image;
 	uint8_t id[20];
@@ -226,8 +227,19 @@ static void test_debuginfod(void **state)
 	snprintf(url, sizeof(url), "file://%s/web", scratch());
 	setenv("DEBUGINFOD_URLS", url, 1);
 	setenv("DEBUGINFOD_CACHE_PATH", scratch_file("cache"), 1);
+	/* Only if it is asked for. */
 	s = with_root(scratch());
 	image = symbols_image(s, "/served", id, 20, 0);
+	symbols_settle(s);
+	assert_null(function(s, image, hidden)->name);
+	assert_int_equal(image->state, IMAGE_MISSING);
+	symbols_free(s);
+	config.root = scratch();
+	s = symbols_new(&config);
+	image = symbols_image(s, "/served", id, 20, 0);
+	/* A name that is missing now is there later, and reading the log waits for nothing. */
+	assert_null(function(s, image, hidden)->name);
+	symbols_settle(s);
 	expect_name(s, image, hidden, "hidden");
 	assert_int_equal(image->state, IMAGE_OPEN);
 	assert_contains(image->file, "cache");
