@@ -13,20 +13,25 @@
 #define CHUNKS	    31
 #define CHUNK_TIME  50e3	/* ns that a chunk takes, at least */
 
-/* Reads a PMC, or if fd is not -1 a perf event, or a register through /dev/cpu/N/msr. */
+/* Reads a PMC, a group, or if fd is not -1 a perf event, or a register through /dev/cpu/N/msr. */
 struct source {
 	pmc_id_t id;
+	uint32_t members;		/* of the group that the PMC leads, or 0 */
 	int fd;
 	off_t reg;			/* 0: a perf event */
 };
 
 static double chunk(const struct source *s, int n)
 {
+	struct pmc_group_member members[PMC_GROUP_MAX_MEMBERS];
+	uint32_t size = s->members;
 	pmc_value_t value;
 	double t = now();
 
 	for (int i = 0; i < n; i++) {
-		if (s->fd < 0)
+		if (s->members)
+			check_pmc(pmc_group_read(s->id, &size, members, NULL), "pmc_group_read");
+		else if (s->fd < 0)
 			check_pmc(pmc_read(s->id, &value), "pmc_read");
 		else if ((s->reg ? pread(s->fd, &value, sizeof(value), s->reg) :
 				   read(s->fd, &value, sizeof(value))) != sizeof(value))
@@ -112,6 +117,36 @@ static void read_self_hardware(const struct bench *b)
 	compare(b, "pmc_read self, hardware, user access", hard_events, getpid(),
 			JUDGE_RATIO, 0.10);
 	user_access(old);
+}
+
+/* A group of four against one of its events alone. */
+static void read_self_group(const struct bench *b)
+{
+	struct series ours = { 0 }, one = { 0 };
+	struct figure f = {
+		.name = "pmc_group_read self, 4 hardware PMCs", .unit = b->unit, .ours = &ours,
+		.other = &one, .other_name = "pmc_read of one", .judge = JUDGE_RATIO, .goal = 1.5,
+	};
+	struct source group = { .members = 4, .fd = -1 };
+	struct source alone = { .id = pmc_open(hard_events, getpid(), 0), .fd = -1 };
+	int old = user_access(1);
+	pmc_id_t ids[4];
+	uint32_t number;
+
+	measure(b, &alone, &one);
+	check_pmc(pmc_release(alone.id), "pmc_release");
+	check_pmc(pmc_group_create(&number), "pmc_group_create");
+	for (int i = 0; i < 4; i++)
+		check_pmc(pmc_allocate_group(hard_events[i].spec, PMC_MODE_TC, 0, PMC_CPU_ANY,
+					     &ids[i], 0) || pmc_group_add(number, ids[i], !i),
+			  "pmc_allocate_group");
+	group.id = ids[0];
+	check_pmc(pmc_group_commit(number) || pmc_start(ids[0]), "pmc_group_commit");
+	measure(b, &group, &ours);
+	check_pmc(pmc_group_release(ids, 4), "pmc_group_release");
+	if (old >= 0)
+		user_access(old);
+	report(&f);
 }
 
 /* --- another process ------------------------------------------------------------------------- */
@@ -229,8 +264,10 @@ void bench_read(struct bench *b)
 
 	for (unsigned int i = 0; i < 4; i++)
 		compare(b, names[i], &soft_events[i], getpid(), JUDGE_RATIO, 1.0);
-	if (b->hardware)
+	if (b->hardware) {
 		read_self_hardware(b);
+		read_self_group(b);
+	}
 	read_sleeping(b);
 	read_running(b);
 	read_cpu(b);

@@ -48,7 +48,7 @@ first() {
 next_one() { expect "$1" 'alloc 0 *' alloc 3 $CLASS 0 any "${2:-0}" member latest; }
 complete() { expect "$1" 'commitgroup 0' id "$first" commitgroup all; }
 
-@test "PERF-027: start, stop, attach, detach and release of the first concern all; others refuse" {
+@test "PERF-026, PERF-027: start, stop, attach, detach and release of the first concern all; others refuse" {
 	workload w calls=10
 	w=${WORKLOAD[w]}
 	client own
@@ -139,7 +139,7 @@ complete() { expect "$1" 'commitgroup 0' id "$first" commitgroup all; }
 	expect other 'release 0' id "$theirs" release
 }
 
-@test "the leader of a group may be its last member, and is read first; the library's rules" {
+@test "PERF-021, PERF-143: the leader of a group may be its last member, and is read first; the library's rules" {
 	run timeout $PATIENCE "$BUILD/tests/groupcalls"
 	status_is 0
 }

@@ -104,6 +104,18 @@ refuses() {
 	[ "$(grep -c 'FREE      $' rows)" -eq "$(grep -c '^ ' rows)" ]
 }
 
+@test "a group that does not fit: the member is named, and the holder of the rows" {
+	client other
+	for _ in {1..14}; do expect other 'alloc 0 *' caps 0x20 alloc 1 15 0x20000 0 0; done
+	run pmcstat -c 0 -s "{$CLOCK,PAGE_FAULT.READ,CONTEXT_SWITCHES,CPU_MIGRATIONS}" true
+	echo "$output"
+	[ "$status" -eq 71 ]
+	[[ $output == *'"CONTEXT_SWITCHES", member 3 of a group: no row of class SOFT (16) is left for this: 14 in use on CPU 0, held by pid '"${CLIENT[other]} (wireclient)"* ]]
+	# The members before it are given back.
+	pmcstat -o counts -c 0 -s "{$CLOCK,PAGE_FAULT.READ}" true
+	part other
+}
+
 @test "a group is counted, not sampled: each tool says so" {
 	run pmcstat -P "{$CLOCK,$MAX}" true
 	[ "$status" -ne 0 ]

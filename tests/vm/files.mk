@@ -167,7 +167,7 @@ vm-smoke: vm-progs  ## boot every test guest and check the guests themselves
 VM_EVERY := tests/vm/kernels.bats
 VM_ENDS  := $(addprefix tests/vm/,soft.bats ktr.bats sampling.bats life.bats)
 VM_CPUS  := $(addprefix tests/vm/,hotplug.bats model.bats)
-VM_PMU   := tests/vm/hardware.bats
+VM_PMU   := $(addprefix tests/vm/,hardware.bats groups.bats)
 VM_ONE   := $(addprefix tests/vm/,smoke.bats ops.bats ktr_user.bats)
 VM_MSR   := $(addprefix tests/vm/,kmod.bats registers.bats pmus.bats)
 VM_NAMED := $(addprefix tests/vm/,tracepoint.bats hits.bats probe.bats breakpoint.bats thread.bats cgroup.bats)

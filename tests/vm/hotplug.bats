@@ -155,6 +155,17 @@ descriptors() {
 
 # --- process scope --------------------------------------------------------------------------------
 
+@test "a group of the CPU stands still with it and goes on, and its equal members stay equal" {
+	run vm_sh "pmcstat -q --csv -C -c 1 -w 0.1 -s '{CPU_CLOCK,CONTEXT_SWITCHES,CPU_CLOCK,CONTEXT_SWITCHES.VOLUNTARY}' \
+		sh -c 'usleep 200000; echo 0 >$online; usleep 300000; echo 1 >$online; usleep 300000' 2>&1"
+	echo "$output"
+	status_is 0
+	# Some rows are from before, from meanwhile and from after; the count is of the time online.
+	awk -F, '/^[0-9]/ { rows++; if ($2 != $4 || $2 < last) exit 1; last = $2 }
+		END { if (rows < 5 || last < 200000000) exit 1 }' <<<"$output"
+	no_rows_in_use
+}
+
 @test "REQ-186: CPU time of a process continues while its CPU goes offline and comes back" {
 	client "alloc s tc 0 TASK_CLOCK" "child s" "start s" "! usleep 50000" "read s" "$off" "read s" "$on" \
 		"! usleep 50000" "read s" "kill s" "read s" "read s"

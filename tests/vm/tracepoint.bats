@@ -38,6 +38,21 @@ counts_are() {
 	[ "${counts[3]}" -ge $((counts[4])) ] && [ "${counts[3]}" -le $((counts[4] + 1)) ]
 }
 
+@test "PERF-024: groups, of processes and of each CPU: equal members are equal in each row, and the calls are the program's" {
+	group="$ENTER,CPU_CLOCK,page-faults,$ENTER,CPU_CLOCK,page-faults"
+	run_counts -d -w 0.05 -p "{$group}" load calls=100 late=2 forks=2 below=2 spins=2000000
+	rows_are_equal
+	[ "${counts[0]}" -eq 900 ]
+	run_counts -c 1 -w 0.05 -s "{$group}" taskset 2 load calls=100 spins=20000000
+	rows_are_equal
+	[ "${counts[0]}" -eq 100 ]
+}
+
+# rows_are_equal - in each row of run_counts the second half is the first half
+rows_are_equal() {
+	awk -F, '/^[0-9]/ { rows++; for (i = 2; i < 5; i++) if ($i != $(i + 3)) exit 1 } END { if (!rows) exit 1 }' <<<"$output"
+}
+
 @test "calls of a task that preempts another one's call on the same CPU are not skipped" {
 	run_counts -p $ENTER -p $EXIT preempt 4000
 	counts_are 204000 204000

@@ -1,0 +1,64 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Groups of hardware events on a real PMU (arm64: six counters for any event, one for cycles).  The guest has one CPU,
+# where one instruction takes one cycle.
+
+load helpers
+
+setup_file() {
+	vm_start --smp 1
+	[ "$VM_ARCH" = arm64 ] || return 0
+	vm_daemon
+}
+
+setup() { vm_require_arch arm64; }
+
+# all_free [N] - waits until the daemon has seen the last client's end; of 7 rows
+all_free() {
+	# shellcheck disable=SC2016 # the guest's shell expands it
+	vm_until 60 '[ "$(pmccontrol -l | grep -c "ARMV8 *ENABLED *FREE")" -eq "$1" ]' "${1:-7}"
+}
+
+# rows_equal COLUMN... - in each row of run_counts these columns are the same
+rows_equal() {
+	awk -F, -v columns="$*" 'BEGIN { n = split(columns, c, " ") }
+		/^[0-9]/ { rows++; for (i = 2; i <= n; i++) if ($c[i] != $c[1]) exit 1 }
+		END { if (rows < 3) exit 1 }' <<<"$output"
+}
+
+# cycles_near COLUMN CYCLES - in each row they differ by what runs between two readings of a time slice, of which
+# each row has two or three
+cycles_near() {
+	awk -F, -v a="$1" -v b="$2" '/^[0-9]/ { rows++; if ($b < $a || $b - $a > 500 * (rows + 1)) exit 1 }' <<<"$output"
+}
+
+@test "PERF-024: a group of all seven rows: equal events are equal in each row, and one instruction takes one cycle" {
+	six=inst_retired,inst_retired,inst_retired,inst_retired,inst_retired,inst_retired
+	run_counts -w 0.01 -p "{$six,cpu_cycles}" load spins=20000000
+	rows_equal 2 3 4 5 6 7
+	cycles_near 2 8
+	run_counts -c 0 -w 0.01 -s "{$six,cpu_cycles}" load spins=20000000
+	rows_equal 2 3 4 5 6 7
+	cycles_near 2 8
+	all_free
+}
+
+@test "PERF-023: a group that does not fit: the member and the holder are named, and nothing is held" {
+	run vm pmcstat -p "{$(printf 'inst_retired,%.0s' {1..7})cpu_cycles}" load spins=1
+	status_is 71
+	has '"inst_retired", member 7 of a group: '
+	all_free
+	vm_sh 'pmcstat -q -s inst_retired -s inst_retired -s inst_retired -s inst_retired -s inst_retired sleep 1000 >/dev/null 2>&1 &'
+	all_free 2
+	run vm pmcstat -p "{cpu_cycles,inst_retired,inst_retired}" load spins=1
+	status_is 71
+	has '"inst_retired", member 3 of a group: '
+	has '(pmcstat)'
+	vm_sh 'kill $(pidof pmcstat)'
+	all_free
+}
+
+@test "the kernel has not complained" {
+	vm_clean_log
+}
