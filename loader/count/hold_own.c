@@ -12,6 +12,12 @@
 #include "hold_tracepoint.h"
 #include "holder.h"
 
+/* A program counts its hits. */
+static bool hold_own_hits(const struct count *c)
+{
+	return c->spec.from == COUNT_FROM_TRACEPOINT || c->spec.from == COUNT_FROM_PROBE;
+}
+
 static int hold_own_system(struct count *c, struct reason *why)
 {
 	int err;
@@ -20,7 +26,7 @@ static int hold_own_system(struct count *c, struct reason *why)
 		c->backend = &backend_cpu_hook;
 		return 0;
 	}
-	if (c->spec.from == COUNT_FROM_TRACEPOINT || c->spec.from == COUNT_FROM_PROBE) {
+	if (hold_own_hits(c)) {
 		err = hold_tracepoint(c, why);
 		if (err != -ENOSYS)
 			return err;
@@ -31,8 +37,7 @@ static int hold_own_system(struct count *c, struct reason *why)
 
 static bool hold_own_tasks(const struct count *c)
 {
-	return !c->spec.system && (c->spec.thread ||
-				   (c->spec.sampling && c->spec.from == COUNT_FROM_EVENT));
+	return !c->spec.system && (c->spec.thread || (c->spec.sampling && !hold_own_hits(c)));
 }
 
 static int hold_own_process(struct count *c, struct reason *why)
@@ -57,7 +62,7 @@ static int hold_own_process(struct count *c, struct reason *why)
 		c->source = ABI_SOURCE_HOOK + (int)c->spec.hook;
 		return 0;
 	}
-	if (c->spec.from == COUNT_FROM_TRACEPOINT || c->spec.from == COUNT_FROM_PROBE) {
+	if (hold_own_hits(c)) {
 		err = hold_tracepoint(c, why);
 		if (err != -ENOSYS)
 			return err;
