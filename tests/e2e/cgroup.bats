@@ -161,6 +161,7 @@ works() {
 
 # rows_of OPTION...: pmcstat --for-each-cgroup of $ENTER, until `work` is done; the last rows, in $output
 rows_of() {
+	rm -f rows
 	pmcstat -q --csv -C -w 0.1 -o rows "$@" 3>&- &
 	pid=$!
 	has_rows() { [ -s rows ]; }
