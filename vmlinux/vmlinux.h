@@ -260,8 +260,21 @@ struct perf_event {
 	struct hw_perf_event hw;
 	struct trace_event_call *tp_event;
 };
+union perf_sample_weight {
+	u64 full;
+};
+union perf_mem_data_src {
+	u64 val;
+};
+struct perf_sample_data {
+	u64 sample_flags;
+	union perf_sample_weight weight;
+	union perf_mem_data_src data_src;
+	u64 txn, addr, phys_addr, data_page_size, code_page_size;
+};
 struct bpf_perf_event_data_kern {
-	void *regs, *data;
+	void *regs;
+	struct perf_sample_data *data;
 	struct perf_event *event;
 };
 

@@ -20,6 +20,7 @@ enum abi_rec_kind {
 	ABI_REC_THREAD,			/* a thread of a logged PMC is gone, or the PMC stops: its
 					   share and its name */
 	ABI_REC_UNMAP,			/* executable memory is about to be unmapped: start, end */
+	ABI_REC_VALUES,			/* of the SAMPLE behind it: struct abi_values */
 	ABI_REC_KINDS
 };
 
@@ -53,6 +54,25 @@ struct abi_rec {
 	__u16 reserved;
 };	/* n words follow; SAMPLE: addresses, the sampled one first */
 
+/*
+ * Values of a sample: bits of enum pmclog_value.  Each has a word; of registers and branches it is
+ * not 0 if they are there, and the words behind all others are sent with these only.
+ */
+enum abi_value {
+	ABI_VALUE_PERIOD, ABI_VALUE_ADDR, ABI_VALUE_PHYS_ADDR, ABI_VALUE_DATA_PAGE,
+	ABI_VALUE_CODE_PAGE, ABI_VALUE_CGROUP, ABI_VALUE_WEIGHT, ABI_VALUE_DATA_SRC, ABI_VALUE_TXN,
+	ABI_VALUE_USER_REGS, ABI_VALUE_INTR_REGS, ABI_VALUE_BRANCHES,
+	ABI_VALUES
+};
+#define ABI_REGS     34u		/* words of struct pt_regs, as programs know it */
+#define ABI_BRANCHES 64u
+struct abi_values {
+	__u64 values;			/* those that are here */
+	__u64 word[ABI_VALUES];
+	__u64 user_regs[ABI_REGS], intr_regs[ABI_REGS];
+	__u64 branch[ABI_BRANCHES][3];	/* struct perf_branch_entry; word: their number */
+};
+
 /* The sampling program's counts of a PMC. */
 struct abi_samples {
 	__u64 samples;			/* overflows */
@@ -75,7 +95,8 @@ struct abi_sampler {
 	struct abi_samples count;	/* never reset: the daemon takes differences */
 	__u64 period;			/* of hits that a program counts: every nth is a sample … */
 	__u64 hits;			/* … since the period was set */
-	__u64 pad;			/* a cache line each */
+	__u32 values;			/* of each sample */
+	__u32 reserved;			/* a cache line each */
 };
 
 _Static_assert(sizeof(struct abi_rec) == 32, "abi");

@@ -8,6 +8,7 @@
 #include <bpf/bpf_helpers.h>
 
 #include "rooms.bpf.h"
+#include "values.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -42,13 +43,21 @@ int on_overflow(struct bpf_perf_event_data *ctx)
 	struct perf_event *event = BPF_CORE_READ((struct bpf_perf_event_data_kern *)ctx, event);
 	u32 pmc = (u32)BPF_CORE_READ(event, attr.sig_data);
 	struct abi_sampler *of = sampler_of(pmc);
+	struct values_scratch *v;
 
 	if (!of)
 		return 0;
 	__sync_fetch_and_add(&of->count.samples, 1);
 	if (is_paused(event))
 		__sync_fetch_and_add(&of->count.paused, 1);
-	if (s)
+	if (!s)
+		return 0;
+	if (!of->values) {
 		sample_put(ctx, PT_IP(ctx), 0, s, of, pmc);
+		return 0;
+	}
+	v = bpf_map_lookup_elem(&values_scratch, &zero);
+	if (v)
+		sample_put_with(ctx, PT_IP(ctx), 0, s, of, pmc, v, values_collect(ctx, of, &v->v));
 	return 0;
 }

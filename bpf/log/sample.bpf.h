@@ -33,6 +33,12 @@ struct scratch {
 	__u64 pc[2 * ABI_CHAIN_MAX + 1];
 };
 
+/* Values of a sample, which go into the ring before it. */
+struct values_scratch {
+	struct abi_rec rec;
+	struct abi_values v;
+};
+
 /*
  * Reads one side; *cut: callers are missing.  To find out, it requests one address more than
  * needed.  If the kernel itself ends a chain, it does not report whether that was the last caller.
@@ -106,12 +112,22 @@ static __always_inline void put_numbers(struct abi_rec *rec)
 		rec->pid = rec->tid = ABI_PID_OUTSIDE;
 }
 
+static __always_inline bool sample_values_output(void *ring, const struct abi_rec *rec,
+						 struct values_scratch *v, u32 bytes)
+{
+	v->rec = *rec;
+	v->rec.kind = ABI_REC_VALUES;
+	v->rec.n = bytes / 8;
+	return ring_output(ring, v, sizeof(v->rec) + bytes);
+}
+
 /*
  * `ctx`: of a program that may take stacks; `ip`: the sampled address, before which the kernel's
- * stack has `skip` frames.
+ * stack has `skip` frames; `v`: values of so many bytes, or none.
  */
-static __always_inline void sample_put(void *ctx, u64 ip, u64 skip, struct scratch *s,
-				       struct abi_sampler *of, u32 pmc)
+static __always_inline void sample_put_with(void *ctx, u64 ip, u64 skip, struct scratch *s,
+					    struct abi_sampler *of, u32 pmc,
+					    struct values_scratch *v, u32 value_bytes)
 {
 	u32 cpu = bpf_get_smp_processor_id(), n, bytes;
 	void *ring = bpf_map_lookup_elem(&rings, &cpu);
@@ -126,6 +142,10 @@ static __always_inline void sample_put(void *ctx, u64 ip, u64 skip, struct scrat
 	put_numbers(&s->rec);
 	s->rec.end = s->rec.pointers = 0;
 	s->rec.reserved = 0;
+	if (value_bytes && !sample_values_output(ring, &s->rec, v, value_bytes)) {
+		__sync_fetch_and_add(&of->count.dropped, 1);
+		return;
+	}
 	n = sample_fill(ctx, ip, skip, s, of);
 	s->rec.n = n;
 	bytes = n * 8;
@@ -133,6 +153,12 @@ static __always_inline void sample_put(void *ctx, u64 ip, u64 skip, struct scrat
 		bytes = MAX_BYTES;
 	if (!ring_output(ring, s, sizeof(s->rec) + bytes))
 		__sync_fetch_and_add(&of->count.dropped, 1);
+}
+
+static __always_inline void sample_put(void *ctx, u64 ip, u64 skip, struct scratch *s,
+				       struct abi_sampler *of, u32 pmc)
+{
+	sample_put_with(ctx, ip, skip, s, of, pmc, NULL, 0);
 }
 
 #endif

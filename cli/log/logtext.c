@@ -10,6 +10,7 @@
 
 #include "lib/base/chain_end.h"
 #include "lib/base/logfmt.h"
+#include "lib/base/logvalues.h"
 #include "logtext.h"
 
 #define TAG_WIDTH 10u			/* a tag of up to nine letters, and a blank */
@@ -136,6 +137,76 @@ static void line_chain(struct buf *out, struct logtext_line *l, const struct pmc
 	l->len = 0;
 }
 
+static void line_add_text(struct buf *out, struct logtext_line *l, const char *text)
+{
+	size_t n = strlen(text);
+
+	if (l->len + n > sizeof(l->text) - 32) {
+		buf_add(out, l->text, l->len);
+		l->len = 0;
+	}
+	memcpy(l->text + l->len, text, n);
+	l->len += n;
+}
+
+/* "64:ip=0x401000:sp=0x7ffd…"; "none" where the thread has none. */
+static void line_add_registers(struct buf *out, struct logtext_line *l, const uint64_t *at)
+{
+	if (!(uint32_t)at[0]) {
+		line_add_text(out, l, "none");
+		return;
+	}
+	line_add_text(out, l, (uint32_t)at[0] == LOGVALUE_ABI_32 ? "32" : "64");
+	for (unsigned int bit = 0, n = 2; bit < 64; bit++) {
+		const char *name = logvalue_register((uint32_t)(at[0] >> 32), bit);
+
+		if (!(at[1] >> bit & 1))
+			continue;
+		line_add_text(out, l, ":");
+		line_add_text(out, l, name ? name : "?");
+		line_add_text(out, l, "=");
+		line_add_hex(l, at[n++]);
+	}
+}
+
+/* "0xFROM>0xTO/FLAGS", the newest first. */
+static void line_add_branches(struct buf *out, struct logtext_line *l, const uint64_t *at)
+{
+	for (uint64_t i = 0; i < at[0]; i++) {
+		line_add_text(out, l, i ? ":" : "");
+		line_add_hex(l, at[1 + 3 * i]);
+		line_add_text(out, l, ">");
+		line_add_hex(l, at[2 + 3 * i]);
+		line_add_text(out, l, "/");
+		line_add_hex(l, at[3 + 3 * i]);
+	}
+}
+
+static void line_values(struct buf *out, struct logtext_line *l, const struct pmclog_ev_values *v)
+{
+	line_add_tag(l, "values");
+	line_add_hex(l, v->pl_pmcid);
+	for (unsigned int i = 0; i < PMCLOG_VALUES; i++) {
+		unsigned int n;
+		const uint64_t *at = pmclog_value(v, (enum pmclog_value)(1u << i), &n);
+
+		if (!at)
+			continue;
+		line_add_text(out, l, " ");
+		line_add_text(out, l, logvalues[i].name);
+		line_add_text(out, l, "=");
+		if (logvalues[i].kind == LOGVALUE_REGISTERS)
+			line_add_registers(out, l, at);
+		else if (logvalues[i].kind == LOGVALUE_BRANCHES)
+			line_add_branches(out, l, at);
+		else if (logvalues[i].kind == LOGVALUE_COUNT)
+			line_add_digits(l, *at);
+		else
+			line_add_hex(l, *at);
+	}
+	line_end(out, l);
+}
+
 static void line_add_field(struct buf *out, struct logtext_line *l, const struct logfmt_field *f,
 			   const struct pmclog_ev *ev)
 {
@@ -186,6 +257,10 @@ void logtext(struct buf *out, const struct pmclog_ev *ev)
 	l.len = 0;
 	if (ev->pl_type == PMCLOG_TYPE_CALLCHAIN) {
 		line_chain(out, &l, &ev->pl_u.pl_cc);
+		return;
+	}
+	if (ev->pl_type == PMCLOG_TYPE_VALUES) {
+		line_values(out, &l, &ev->pl_u.pl_v);
 		return;
 	}
 	if (r) {

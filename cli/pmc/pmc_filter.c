@@ -38,6 +38,7 @@ struct log_filter {
 	struct list lists[NLISTS];
 	int verdict;			/* OPT_KEEP, OPT_DROP, 'x' or 0: FreeBSD's default */
 	bool json;
+	struct buf values;		/* a record VALUES, until its sample stays */
 	struct log_names names;
 	struct out out;
 };
@@ -192,6 +193,14 @@ static void filter_put_json(struct buf *out, const struct pmclog_ev *ev)
 	buf_add(out, "\n", 1);
 }
 
+static void filter_put(const struct log_filter *f, struct buf *out, const struct pmclog_ev *ev)
+{
+	if (f->json)
+		filter_put_json(out, ev);
+	else
+		buf_add(out, ev->pl_data, (size_t)ev->pl_len);
+}
+
 static int filter_record(void *arg, const struct pmclog_ev *ev)
 {
 	struct log_filter *f = arg;
@@ -199,16 +208,21 @@ static int filter_record(void *arg, const struct pmclog_ev *ev)
 
 	if (code)
 		return code;
+	if (ev->pl_type == PMCLOG_TYPE_VALUES) {
+		f->values.len = 0;
+		filter_put(f, &f->values, ev);
+		return 0;
+	}
 	if (ev->pl_type == PMCLOG_TYPE_CALLCHAIN || ev->pl_type == PMCLOG_TYPE_PCSAMPLE) {
 		struct sample s = sample_of(ev);
 
 		if (!sample_stays(f, &s))
 			return 0;
+		buf_add(&f->out.text, f->values.data, f->values.len);
+		f->out.text.failed |= f->values.failed;
 	}
-	if (f->json)
-		filter_put_json(&f->out.text, ev);
-	else
-		buf_add(&f->out.text, ev->pl_data, (size_t)ev->pl_len);
+	f->values.len = 0;
+	filter_put(f, &f->out.text, ev);
 	return f->out.text.len >= CHUNK ? out_push_all(&f->out) : 0;
 }
 
@@ -327,6 +341,7 @@ int pmc_cmd_filter(int argc, char *argv[])
 		signal(SIGPIPE, SIG_IGN);
 		code = filter_run(&f, argv[optind], argv[optind + 1]);
 	}
+	buf_free(&f.values);
 	pmc_log_names_free(&f.names);
 	return code;
 }

@@ -30,6 +30,8 @@ struct pmc_record {
 	size_t nevents;
 	pmc_value_t count;	/* 0: the event's default */
 	pmc_value_t hz;		/* 0: see `count` */
+	char **steered;		/* specifiers with freq=, for events without a fixed rate */
+	size_t nsteered;
 	bool system, no_chain;
 	bool report;		/* show it */
 	struct stat log;	/* once it is written */
@@ -38,7 +40,7 @@ struct pmc_record {
 static const struct opt options[] = {
 	{ 'e', "event", "EVENT", "sample this; may be repeated; cycles, or " SOFTWARE },
 	{ 'c', "count", "COUNT", "a sample every COUNT events" },
-	{ 'F', "frequency", "HZ", "about so many samples a second, of clocks and cycles; 1000" },
+	{ 'F', "frequency", "HZ", "so many samples a second, by a period that may be steered" },
 	{ 'a', "all-cpus", NULL, "all CPUs, whatever runs there" },
 	{ 'p', "process", "PROCESS", "a process by number, or those whose name matches a regex" },
 	{ 'l', "duration", "SECONDS", "end after this time" },
@@ -86,10 +88,26 @@ static bool pmc_record_can_sample(const struct pmc_record *r, const char *spec, 
 	return true;
 }
 
-/* For these events the default period is about USUAL_HZ. */
+/* For these events the default period is USUAL_HZ. */
 static bool name_is_clock(const char *name)
 {
-	return strcasestr(name, "clock") || strcasestr(name, "cycles") || strcasestr(name, "clk");
+	return !strncasecmp(name, "CLOCK.", 6) || !strncasecmp(name, "CPU_CLOCK", 9) ||
+	       !strncasecmp(name, "cpu-clock", 9) || !strncasecmp(name, "TASK_CLOCK", 10) ||
+	       !strncasecmp(name, "task-clock", 10);
+}
+
+/* The specifier with freq=, before a filter, which takes all that follows.  NULL: no memory. */
+static const char *pmc_record_steer(struct pmc_record *r, const char *spec)
+{
+	const char *filter = strstr(spec, ",filter=");
+	char *steered = NULL;
+
+	if (array_extend(r->steered, r->nsteered) != 0 ||
+	    asprintf(&steered, "%.*s,freq=%llu%s", (int)(filter ? filter - spec :
+			    (ptrdiff_t)strlen(spec)), spec, (unsigned long long)r->hz,
+		     filter ? filter : "") < 0)
+		return NULL;
+	return r->steered[r->nsteered++] = steered;
 }
 
 /* The kernel's limit of samples a second; 0: unknown. */
@@ -105,8 +123,9 @@ static unsigned long kernel_max_rate(void)
 	return most;
 }
 
-static int pmc_record_find_rate(const struct pmc_record *r, const char *spec, pmc_value_t *rate)
+static int pmc_record_find_rate(struct pmc_record *r, const char **event, pmc_value_t *rate)
 {
+	const char *spec = *event;
 	unsigned long most = r->hz ? kernel_max_rate() : 0;
 	char *name = column_name(spec);
 	pmc_value_t usual = name ? pmc_pmu_sample_rate_get(name) : 0;
@@ -116,13 +135,14 @@ static int pmc_record_find_rate(const struct pmc_record *r, const char *spec, pm
 	*rate = r->count;
 	if (!r->hz)
 		return 0;
-	if (!clock)
-		return fail(EX_USAGE, "ERROR: how often \"%s\" happens in a second is not known: "
-			    "give -c instead of -F", spec);
 	if (most && r->hz > most)
 		return fail(EX_USAGE, "ERROR: -F %llu: the kernel takes at most %lu samples a "
 			    "second (kernel.perf_event_max_sample_rate)",
 			    (unsigned long long)r->hz, most);
+	if (!clock) {
+		*event = pmc_record_steer(r, spec);
+		return *event ? 0 : fail_errno(EX_OSERR, "ERROR");
+	}
 	*rate = usual * USUAL_HZ / r->hz;
 	if (!*rate)
 		return fail(EX_USAGE, "ERROR: \"%s\" is sampled at most %llu times a second",
@@ -133,7 +153,7 @@ static int pmc_record_find_rate(const struct pmc_record *r, const char *spec, pm
 static int pmc_record_add_event(struct pmc_record *r, const char *spec, const struct cpulist *cpus)
 {
 	struct column column = { .spec = spec, .mode = pmc_record_mode(r), .cpu = PMC_CPU_ANY };
-	int code = pmc_record_find_rate(r, spec, &column.rate);
+	int code = pmc_record_find_rate(r, &column.spec, &column.rate);
 
 	if (!r->no_chain)
 		column.flags |= PMC_F_CALLCHAIN | PMC_F_USERCALLCHAIN;
@@ -343,5 +363,8 @@ int pmc_cmd_record(int argc, char *argv[])
 	if (!code)
 		code = child_exit_code(&r.m.child, r.m.seen & SEEN_EXIT_STATUS);
 	free(r.events);
+	for (size_t i = 0; i < r.nsteered; i++)
+		free(r.steered[i]);
+	free(r.steered);
 	return code;
 }

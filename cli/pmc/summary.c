@@ -18,6 +18,7 @@
 struct summary_share {
 	char *process;
 	uint64_t samples;
+	uint64_t weight;		/* of those that have their own period */
 };
 struct summary_event {
 	char *name;
@@ -32,6 +33,7 @@ struct summary {
 	size_t nevents, room;
 	struct index by_name;
 	uint64_t drops, lost;
+	uint64_t period;		/* of the sample that comes next; 0: its event's */
 };
 
 static const struct opt options[] = {
@@ -131,13 +133,22 @@ static int summary_count_sample(struct summary *s, pmc_id_t id, uint32_t pid)
 	if (!share)
 		return summary_no_memory();
 	share->samples++;
+	share->weight += s->period;
+	s->period = 0;
 	return 0;
 }
 
 static int summary_take(void *arg, const struct pmclog_ev *ev)
 {
 	struct summary *s = arg;
+	unsigned int n;
 
+	if (ev->pl_type == PMCLOG_TYPE_VALUES) {
+		const uint64_t *period = pmclog_value(&ev->pl_u.pl_v, PMCLOG_VALUE_PERIOD, &n);
+
+		s->period = period ? *period : 0;
+		return 0;
+	}
 	if (ev->pl_type == PMCLOG_TYPE_CALLCHAIN)
 		return summary_count_sample(s, ev->pl_u.pl_cc.pl_pmcid, ev->pl_u.pl_cc.pl_pid);
 	if (ev->pl_type == PMCLOG_TYPE_PCSAMPLE)
@@ -181,7 +192,7 @@ static void event_print(const struct summary_event *event, size_t index, size_t 
 		if (!full)
 			putchar('\t');
 		summary_put_text(share->process);
-		times *= share->samples;
+		times = !full && share->weight ? share->weight : times * share->samples;
 		printf(": %llu\n", (unsigned long long)times);
 	}
 }

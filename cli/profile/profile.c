@@ -252,7 +252,7 @@ static int tally_sample(struct profile *p, const struct pending *one)
 {
 	const struct walk_sample *s = &one->sample;
 	const struct wanted_tally wanted = { p, { s->event_number, s->process->number, s->tid,
-						  one->stack, 0 } };
+						  one->stack, 0, 0 } };
 	struct tables *t = p->index;
 	uint32_t at = index_find(&t->tallies, one->hash, same_tally, &wanted);
 
@@ -265,11 +265,12 @@ static int tally_sample(struct profile *p, const struct pending *one)
 			return -ENOMEM;
 		p->ntallies++;
 	}
-	p->tallies[at].samples++;
+	p->tallies[at].samples += s->weight;
+	p->tallies[at].taken++;
 	return 0;
 }
 
-static int count_event(struct profile *p, uint32_t event)
+static int count_event(struct profile *p, uint32_t event, uint64_t weight)
 {
 	struct tables *t = p->index;
 
@@ -280,8 +281,8 @@ static int count_event(struct profile *p, uint32_t event)
 		       (event + 1 - p->nevents) * sizeof(*p->event_samples));
 		p->nevents = (size_t)event + 1;
 	}
-	p->event_samples[event]++;
-	p->samples++;
+	p->event_samples[event] += weight;
+	p->samples += weight;
 	return 0;
 }
 
@@ -388,7 +389,7 @@ static int profile_take_sample(void *arg, struct walk *w, const struct walk_samp
 	one->words_hash = index_hash(0, words + 1, one->sample.npc - 1);
 	one->hash = chain_hash(one);
 	index_prefetch(&t->chains, one->hash);
-	if (count_event(p, s->event_number) != 0)
+	if (count_event(p, s->event_number, s->weight) != 0)
 		return profile_no_memory();
 	return b->n == BATCH || b->nwords + PMC_CALLCHAIN_DEPTH_MAX > BATCH_WORDS ?
 		       batch_count(p) : 0;
@@ -421,7 +422,8 @@ static int profile_take_record(void *arg, struct walk *w, const struct pmclog_ev
 {
 	struct profile *p = arg;
 
-	if (ev->pl_type == PMCLOG_TYPE_CALLCHAIN || ev->pl_type == PMCLOG_TYPE_PCSAMPLE)
+	if (ev->pl_type == PMCLOG_TYPE_CALLCHAIN || ev->pl_type == PMCLOG_TYPE_PCSAMPLE ||
+	    ev->pl_type == PMCLOG_TYPE_VALUES)
 		return 0;
 	if (ev->pl_type == PMCLOG_TYPE_INITIALIZE)
 		profile_forget(p);

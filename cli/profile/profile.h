@@ -50,7 +50,8 @@ struct tally {
 	uint32_t process;
 	pid_t tid;
 	uint32_t stack;		/* its innermost frame */
-	uint64_t samples;
+	uint64_t samples;		/* their weight: of a steered event, in events … */
+	uint64_t taken;			/* … and their number */
 };
 
 struct profile {
@@ -61,7 +62,7 @@ struct profile {
 	struct tally *tallies;
 	size_t nplaces, nstacks, ntallies;
 	uint64_t samples;		/* in all tallies */
-	uint64_t *event_samples;	/* of each event */
+	uint64_t *event_samples;	/* of each event; as in a tally, weights */
 	size_t nevents;
 	void *index;			/* profile.c's: struct tables */
 };

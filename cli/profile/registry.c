@@ -212,7 +212,7 @@ static bool event_is_wanted(const struct filter *filter, const char *name)
 	return !filter->nevents;
 }
 
-const char *registry_lacks_event(const struct registry *reg)
+static const char *registry_lacks_event(const struct registry *reg)
 {
 	for (size_t i = 0; i < reg->filter->nevents; i++) {
 		const char *name = reg->filter->events[i];
@@ -337,4 +337,24 @@ int registry_name_thread(struct registry *reg, pid_t tid, const char *name)
 	t->shown.tid = tid;
 	t->shown.name = registry_text(reg, name);
 	return t->shown.name ? roll_set_id(&reg->threads, (uint32_t)tid, thread_has_id) : -ENOMEM;
+}
+
+int registry_check_events(const struct registry *reg, const char *log)
+{
+	const char *lacks = registry_lacks_event(reg);
+	struct buf names = { 0 };
+	int code;
+
+	if (!lacks)
+		return 0;
+	for (uint32_t i = 0; i < reg->events.n; i++) {
+		const struct log_event *e = reg->events.each[i];
+
+		if (e->shown.first == i)
+			buf_printf(&names, "%s%s", names.len ? ", " : "", e->shown.name);
+	}
+	code = fail(EX_USAGE, "ERROR: \"%s\" has no event \"%s\", but: %.*s", log, lacks,
+		    (int)names.len, names.len ? names.data : "");
+	buf_free(&names);
+	return code;
 }

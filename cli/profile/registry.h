@@ -67,8 +67,8 @@ struct log_event *registry_event(const struct registry *reg, pmc_id_t id);
 struct log_process *registry_process(const struct registry *reg, pid_t pid);
 struct log_thread *registry_thread(const struct registry *reg, pid_t tid);
 
-/* A name of the filter that no event of the log has had, or NULL. */
-const char *registry_lacks_event(const struct registry *reg);
+/* 0, or the exit code if a name of the filter is no event's of the log, which it prints. */
+int registry_check_events(const struct registry *reg, const char *log);
 
 /*
  * Does a PMC allocated under that name continue this event?  Not if the event has samples of

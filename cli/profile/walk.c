@@ -8,6 +8,7 @@
 #include "cli/log/log.h"
 #include "cli/common/common.h"
 #include "registry.h"
+#include "weight.h"
 
 #define ZOMBIES	 64u		/* processes that keep their mappings for late samples */
 #define PMCS_MAX 16384u
@@ -27,6 +28,7 @@ struct walk {
 	struct log_process *process;
 	struct log_thread *thread;
 	pid_t tid;
+	struct weight weight;		/* of the sample that comes next */
 	uint64_t now;			/* since the beginning */
 	bool begun, closed, old;
 	struct walk_stats stats;
@@ -300,6 +302,7 @@ static int sample_take(struct walk *w, pmc_id_t id, pid_t pid)
 	w->stats.samples++;
 	w->stats.unknown_event += e->unknown;
 	e->sampled = true;
+	s->weight = weight_take(&w->weight, &e->shown);
 	s->event = &e->shown;
 	s->event_number = e->number;
 	s->process = &p->shown;
@@ -408,6 +411,7 @@ static int record_take_effect(struct walk *w, const struct pmclog_ev *ev)
 	w->process = NULL;
 	w->tid = 0;
 	w->thread = NULL;
+	w->weight.there = false;
 	switch (ev->pl_type) {
 	case PMCLOG_TYPE_MAP_IN:
 		return ev->pl_u.pl_mi.pl_pid == -1 ? kernel_map_in(w, &ev->pl_u.pl_mi) :
@@ -474,31 +478,14 @@ int walk_record(struct walk *w, const struct pmclog_ev *ev)
 		return sample_take_chain(w, &ev->pl_u.pl_cc);
 	if (ev->pl_type == PMCLOG_TYPE_PCSAMPLE)
 		return sample_take_pc(w, &ev->pl_u.pl_s);
+	if (ev->pl_type == PMCLOG_TYPE_VALUES) {
+		weight_note(&w->weight, &ev->pl_u.pl_v);
+		return 0;
+	}
 	return record_take_effect(w, ev);
 }
 
 /* --- a whole log ----------------------------------------------------------------------------- */
-
-/* An event that the log does not have was misspelled. */
-static int filter_check_events(const struct walk *w, const char *log)
-{
-	const char *lacks = registry_lacks_event(&w->known);
-	struct buf names = { 0 };
-	int code;
-
-	if (!lacks)
-		return 0;
-	for (uint32_t i = 0; i < w->known.events.n; i++) {
-		const struct log_event *e = w->known.events.each[i];
-
-		if (e->shown.first == i)
-			buf_printf(&names, "%s%s", names.len ? ", " : "", e->shown.name);
-	}
-	code = fail(EX_USAGE, "ERROR: \"%s\" has no event \"%s\", but: %.*s", log, lacks,
-		    (int)names.len, names.len ? names.data : "");
-	buf_free(&names);
-	return code;
-}
 
 static int walk_next_record(void *arg, const struct pmclog_ev *ev)
 {
@@ -528,7 +515,7 @@ int walk_log(struct walk *w, int fd, const char *name, int terminal)
 	}
 	w->stats.cut = code || (!w->closed && !w->old);
 	if (!code)
-		code = filter_check_events(w, name);
+		code = registry_check_events(&w->known, name);
 	pmclog_close(parser);
 	free(ev);
 	return code;

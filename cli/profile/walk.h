@@ -44,6 +44,8 @@ struct walk_event {
 	uint64_t rate;			/* events between two samples, 0: not in the log */
 	uint32_t first;			/* number of the first event of this name: PMCs of one event
 					   on several CPUs are one, unless they are kept apart */
+	bool steered;			/* the kernel steers the period: each sample has its own
+					   weight, in events, and `rate` is 1 */
 };
 
 struct walk_process {
@@ -87,6 +89,7 @@ struct walk_sample {
 	pid_t tid;				/* 0: not in the log */
 	uint64_t time;				/* ns after the log's beginning */
 	int cpu;				/* -1: not in the log */
+	uint64_t weight;			/* in units of the event's rate: 1, or as steered */
 	bool user;				/* the first address is one of user space */
 	size_t npc;
 	const uintfptr_t *pc;			/* the sampled one, then return addresses */

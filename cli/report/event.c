@@ -50,6 +50,11 @@ static uint64_t clock_hz(const struct walk_event *event)
 	return 0;
 }
 
+const char *event_unit(const struct walk_event *event)
+{
+	return event->steered ? "events" : "samples";
+}
+
 bool event_is_clock(const struct walk_event *event)
 {
 	return clock_hz(event) != 0;

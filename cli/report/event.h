@@ -17,6 +17,8 @@ size_t event_count(const struct profile *p);
  * at most.  0: the log has no period.
  */
 uint64_t event_weight(const struct walk_event *event, uint64_t samples);
+/* The word for the unit of tallies: samples, or events where each sample has its own weight. */
+const char *event_unit(const struct walk_event *event);
 bool event_is_clock(const struct walk_event *event);
 
 #endif

@@ -211,7 +211,8 @@ static void flame_subtitle(const struct flame *f, const struct report *r)
 		if (samples == 0)
 			continue;
 		flame_string(f->out, walk_event(p->walk, event)->name);
-		buf_printf(f->out, ": %llu samples, ", (unsigned long long)samples);
+		buf_printf(f->out, ": %llu %s, ", (unsigned long long)samples,
+			   event_unit(walk_event(p->walk, event)));
 	}
 	buf_printf(f->out, "%.3f s", stats->seconds);
 	if (report_is_partial(r))

@@ -2,6 +2,7 @@
 /* pmcstat -G: each event's sampled functions and their callers, in FreeBSD's form. */
 #include <stdio.h>
 
+#include "event.h"
 #include "print.h"
 #include "report.h"
 
@@ -72,7 +73,8 @@ void report_graph(const struct report *r, struct buf *out)
 		if (g.samples) {
 			buf_add(out, "@ ", 2);
 			print_text(out, event->name);
-			buf_printf(out, " [%llu samples]\n\n", (unsigned long long)g.samples);
+			buf_printf(out, " [%llu %s]\n\n", (unsigned long long)g.samples,
+				   event_unit(event));
 			graph_children(&g, root, 0);
 		}
 		tree_free(root);

@@ -223,7 +223,7 @@ static int record_sample(struct perf_data *d, const struct walk_sample *s)
 	perf_file_ints(f, pid, s->tid ? (uint32_t)s->tid : pid);
 	perf_file_long(f, d->now);
 	perf_file_ints(f, (uint32_t)s->cpu, 0);
-	perf_file_long(f, s->event->rate ? s->event->rate : 1);
+	perf_file_long(f, s->event->rate ? s->event->rate * s->weight : 1);
 	record_chain(f, s);
 	return perf_file_end(f, begin);
 }

@@ -202,7 +202,7 @@ static void pprof_sample(struct pprof *pp, const struct tally *t)
 		pb_varint(&ids, pprof_location(pp, p->stacks[stack].place));
 	pb_message(&pp->message, 1, &ids);
 	memset(pp->values, 0, pp->nvalues * sizeof(*pp->values));
-	pp->values[0] = t->samples;
+	pp->values[0] = t->taken;
 	if (pp->columns[t->event])
 		pp->values[pp->columns[t->event]] = event_weight(event, t->samples);
 	for (size_t i = 0; i < pp->nvalues; i++)
@@ -248,7 +248,8 @@ static void pprof_types(struct pprof *pp)
 			pp->columns[first] = (uint32_t)pp->nvalues++;
 		}
 		pp->columns[event] = pp->columns[first];
-		if (event_count(p) == 1 && first == event) {
+		if (event_count(p) == 1 && first == event &&
+		    !walk_event(p->walk, event)->steered) {
 			pprof_event_type(pp, PERIOD_TYPE, walk_event(p->walk, event));
 			pb_number(pp->out, PERIOD, event_weight(walk_event(p->walk, event), 1));
 		}

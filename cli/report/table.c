@@ -205,6 +205,8 @@ static void json_put_process(struct json_table *t)
 		json_string(json, "unique", event->unique);
 		json_put_hex(json, "pmc", event->id);
 		json_number(json, "period", event->rate);
+		if (event->steered)
+			json_bool(json, "steered", true);
 		json_number(json, "samples", p->event_samples[i]);
 		json_close(json, '}');
 	}

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "event.h"
 #include "print.h"
 #include "rows.h"
 
@@ -289,13 +290,15 @@ static void text_event(const struct report *r, uint32_t number, const struct wal
 	}
 	for (size_t i = 0; i < n; i++)
 		samples += rows[i].self;
-	if (event->rate)
+	if (event->steered)
+		snprintf(period, sizeof(period), ", in samples at a steady rate");
+	else if (event->rate)
 		snprintf(period, sizeof(period), ", one every %llu",
 			 (unsigned long long)event->rate);
 	if (samples) {
 		buf_add(out, "\n", 1);
-		text_note(r, out, "%s: %llu samples%s", event->name, (unsigned long long)samples,
-			  period);
+		text_note(r, out, "%s: %llu %s%s", event->name, (unsigned long long)samples,
+			  event_unit(event), period);
 		text_rows(r, rows, n, samples, out);
 	}
 	free(rows);

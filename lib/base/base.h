@@ -7,7 +7,7 @@
  * contracts between processes
  *	wire.h		libpmc-compat and pmcbpfd: requests, replies, shared pages
  *	pctr_wire.h	libpctr and pctrd
- *	logfmt.h	the records of a pmclog
+ *	logfmt.h	the records of a pmclog; logvalues.h the values of its samples
  * text
  *	reason.h	the line of text that goes with an error
  *	number.h	numbers; cpuranges.h lists of CPUs; ktrmask.h trace classes
@@ -40,6 +40,7 @@
 #include "ktrmask.h"
 #include "lockfile.h"
 #include "logfmt.h"
+#include "logvalues.h"
 #include "message.h"
 #include "nearest.h"
 #include "number.h"

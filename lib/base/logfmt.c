@@ -108,6 +108,11 @@ const struct logfmt_record logfmt_records[LOGFMT_TYPES + 1] = {
 		FIELD(PID, pl_pc, pid, 0, 16),
 		FIELD(HEX, pl_pc, flags, 0, 20),
 		TEXT(20, pl_pc, pcomm, 0, 24) } },
+	/* A word of its line for each value: logtext.c. */
+	TYPE(VALUES) { "values", "values", "0", IS(VALUES), { 20, 24 }, {
+		FIELD(HEX, pl_v, pmcid, 12, 16),
+		KEYED(NULL, HEX, pl_v.pl_values, 16, 20),
+		{ "values", LOGFMT_WORDS, 0, { 0, 0 }, EV(pl_v.pl_word), 0 } } },
 	TYPE(THR_VALUE) { "thr_value", "thr-value", "01234", IS(THR_VALUE), { 0, 60 }, {
 		FIELD(HEX, pl_tv, pmcid, 0, 16),
 		FIELD(PID, pl_tv, pid, 0, 20),

@@ -69,6 +69,7 @@ enum logfmt_kind {
 	/* Behind the fixed part; a record has one of these at most. */
 	LOGFMT_PATH,			/* text with its NUL, padded to a multiple of 4 */
 	LOGFMT_CHAIN,			/* addresses of 8 bytes */
+	LOGFMT_WORDS,			/* of values: logvalues.h */
 	LOGFMT_MORE,			/* 8 bytes, or nothing for 0; FreeBSD ends before them */
 	/* Not a field of the record: the reader finds it elsewhere. */
 	LOGFMT_STRING,			/* const char * */

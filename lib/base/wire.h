@@ -17,7 +17,7 @@
 #define WIRE_SOCKET	 PMCBPF_RUNDIR "/pmcbpf/pmc.sock"
 
 #define WIRE_MAGIC	 0x57434d50u	/* "PMCW" */
-#define WIRE_VERSION	 4
+#define WIRE_VERSION	 5
 #define WIRE_SEQ_REFUSED 0		/* see HELLO */
 #define WIRE_MAX_REQUEST 1024u		/* bytes, header included */
 #define WIRE_MAX_REPLY	 65536u
@@ -250,6 +250,11 @@ struct wire_allocate_req {
 	uint64_t probe_site[WIRE_PROBE_SITES];
 	uint32_t pmu;		/* hardware, PERF: attr.type of the PMU; 0: the class's first */
 	uint32_t group;		/* 1: it is for a group, and waits for COMMITGROUP; else 0 */
+	/* Sampling modes. */
+	uint64_t rate;		/* samples a second, by a period that the kernel steers; 0: none */
+	uint32_t values;	/* enum pmclog_value: of each sample */
+	uint32_t precise;	/* perf_event_attr.precise_ip */
+	uint64_t branch;	/* … branch_sample_type */
 };
 /*
  * The first allocation of an owner that a page can serve carries two descriptors: the owner's
@@ -543,7 +548,7 @@ _Static_assert(sizeof(struct wire_hdr) == 24, "wire");
 _Static_assert(sizeof(struct wire_classinfo) == 56, "wire");
 _Static_assert(sizeof(struct wire_cpuinfo) == 80 + 16 * 56, "wire");
 _Static_assert(sizeof(struct wire_pmcinfo) == 168, "wire");
-_Static_assert(sizeof(struct wire_allocate_req) == 848, "wire");
+_Static_assert(sizeof(struct wire_allocate_req) == 872, "wire");
 _Static_assert(sizeof(struct wire_gate) == 568, "wire");
 _Static_assert(sizeof(struct wire_tunable_req) == 328, "wire");
 _Static_assert(sizeof(struct wire_tunable) == 328, "wire");

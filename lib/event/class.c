@@ -41,10 +41,6 @@ int class_side_take(const struct evspec_pair *qual, struct wire_allocate_req *re
 int class_qualifier_deny(const struct evspec_pair *qual, const char *what, const char *known,
 			 struct reason *why)
 {
-	if (evspec_same(qual->key, "precise"))
-		return deny(why, -EINVAL, "precise: pmcbpfd asks no PMU for precise addresses: a "
-			    "sample has the address at which the interrupt came; leave precise, "
-			    "or perf's p, out");
 	return deny(why, -EINVAL, "\"%s\" is no qualifier of %s: there are %s", qual->key, what,
 		    known);
 }

@@ -9,6 +9,7 @@
  *	perf_spell.c	perf's spellings (cycles:u, r1a2, cache:L1D.READ.MISS), as ours
  *	alias.c		FreeBSD's machine-independent names: spellings on this machine
  *	evspec.c	the grammar: class prefix or PMU, event, terms, qualifiers
+ *	sampling.c	qualifiers of samples, of all classes: freq=, addr, …
  *	resolve.c	tries the classes in order: class.c's table, a file class_NAME.c for each
  *	probe_name.c	names of probes, elf_symbol.c, elf_usdt.c: their places in files
  *	pmu_event.c	hardware classes: names and qualifiers to configuration words
@@ -42,6 +43,7 @@
 #include "pmu_event.h"
 #include "probe_name.h"
 #include "resolve.h"
+#include "sampling.h"
 #include "suggest.h"
 
 #endif

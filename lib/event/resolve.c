@@ -12,6 +12,7 @@
 #include "perf_spell.h"
 #include "pmu.h"
 #include "resolve.h"
+#include "sampling.h"
 #include "suggest.h"
 
 #define CPULIST_MAX 512u
@@ -189,6 +190,7 @@ static int resolve_one(const struct machine *m, const char *root,
 	struct evspec spec;
 	int err = evspec_parse(text, grammar, &spec, why);
 
+	err = err ?: sampling_take(&spec, req, why);
 	if (err)
 		return err;
 	if (spec.raw)
@@ -246,6 +248,9 @@ int resolve_operation(const struct machine *m, const char *root, const char *spe
 
 	if (err)
 		return err == -EINVAL ? -ENOENT : err;
+	if (req.rate || req.values || req.precise)
+		return deny(why, -ENOENT, "%.100s: struct pmc_op_pmcallocate has no room for freq, "
+			    "precise, branch and values of samples: use pmc_allocate()", spec);
 	class = machine_class_of(m, req.class, req.pmu);
 	if (!class || !machine_class_is_hardware(class))
 		return deny(why, -ENOENT, "%.100s is not an event of the hardware counters",

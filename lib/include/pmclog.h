@@ -146,6 +146,14 @@ struct pmclog_ev_dropnotify {
 	uint64_t pl_lost;
 };
 
+/* Ours: of the CALLCHAIN behind it. */
+struct pmclog_ev_values {
+	pmc_id_t pl_pmcid;
+	uint32_t pl_values;		/* enum pmclog_value */
+	unsigned int pl_nwords;
+	uint64_t pl_word[PMCLOG_VALUES_MAX];
+};
+
 struct pmclog_ev {
 	enum pmclog_state pl_state;
 	off_t pl_offset;		/* bytes of the stream up to the end of this record */
@@ -178,6 +186,7 @@ struct pmclog_ev {
 		struct pmclog_ev_threadvalue pl_tv;
 		struct pmclog_ev_proccreate pl_pc;
 		struct pmclog_ev_userdata pl_u;
+		struct pmclog_ev_values pl_v;
 	} pl_u;
 };
 
@@ -230,6 +239,10 @@ void pmclog_close(void *cookie);
  * parser's.
  */
 const char *pmclog_errstr(void *cookie);
+
+/* The words of a value in a VALUES record, and their number; NULL: the record has no such value. */
+const uint64_t *pmclog_value(const struct pmclog_ev_values *v, enum pmclog_value value,
+			     unsigned int *words);
 
 #ifdef __cplusplus
 }

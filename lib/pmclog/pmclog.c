@@ -15,6 +15,7 @@
 
 #include "lib/pmc/pmc.h"
 #include "lib/base/logfmt.h"
+#include "lib/base/logvalues.h"
 #include "pmclog.h"
 
 #define READ_ROOM   (512u * 1024)
@@ -254,6 +255,18 @@ static enum pmclog_state decode_path(struct pmclog_parse_state *ps, struct pmclo
 	return PMCLOG_OK;
 }
 
+static enum pmclog_state decode_words(struct pmclog_parse_state *ps, struct pmclog_ev_values *v,
+				      const uint8_t *p, size_t len)
+{
+	v->pl_nwords = (unsigned int)(len / 8);
+	memcpy(v->pl_word, p, len < sizeof(v->pl_word) ? len : sizeof(v->pl_word));
+	if (len % 8 || len > sizeof(v->pl_word) ||
+	    !logvalues_valid(v->pl_values, v->pl_word, v->pl_nwords))
+		return parse_fail(ps, "%zu bytes are not the values 0x%x of a sample", len,
+				  v->pl_values);
+	return PMCLOG_OK;
+}
+
 /* A field that is not in the fixed part, from the `len` bytes behind that part. */
 static enum pmclog_state decode_tail(struct pmclog_parse_state *ps, struct pmclog_ev *ev,
 				     const struct logfmt_record *r, const struct logfmt_field *f,
@@ -275,6 +288,8 @@ static enum pmclog_state decode_tail(struct pmclog_parse_state *ps, struct pmclo
 		ev->pl_u.pl_cc.pl_npc = (int)(len / 8);
 		memcpy(to, p, len);
 		break;
+	case LOGFMT_WORDS:
+		return decode_words(ps, &ev->pl_u.pl_v, p, len);
 	case LOGFMT_MORE:
 		memset(to, 0, 8);
 		if (len >= 8)

@@ -2,8 +2,8 @@
 /*
  * pmclog_read() for programs written for earlier releases: <pmclog.h> chooses by PMC_API.
  *
- * Programs for FreeBSD 6 and 7 expect samples without callers, and names of events in PMCALLOCATE.
- * They find mappings by themselves: kernels of that time recorded none.
+ * Programs for FreeBSD 6 and 7 expect samples without callers and values, and names of events in
+ * PMCALLOCATE.  They find mappings by themselves: kernels of that time recorded none.
  *
  * Programs for FreeBSD 12 and 13 expect the log's clock in pl_ts, which otherwise is time of day.
  */
@@ -48,6 +48,7 @@ PMC_API_PUBLIC int pmclog_read7(void *cookie, struct pmclog_ev *ev)
 		case PMCLOG_TYPE_THR_CREATE:
 		case PMCLOG_TYPE_THR_EXIT:
 		case PMCLOG_TYPE_PROC_CREATE:
+		case PMCLOG_TYPE_VALUES:
 			break;
 		case PMCLOG_TYPE_CALLCHAIN:
 			sample_of_chain(ev);

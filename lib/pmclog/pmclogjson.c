@@ -12,6 +12,7 @@
 #include "lib/base/chain_end.h"
 #include "lib/base/json.h"
 #include "lib/base/logfmt.h"
+#include "lib/base/logvalues.h"
 #include "lib/pmc/pmc.h"
 
 static void json_value(struct json *j, const char *key, const char *format, uint64_t value)
@@ -49,6 +50,58 @@ static void json_chain(struct json *j, const char *key, const struct pmclog_ev_c
 		json_bool(j, "pointers", true);
 }
 
+/* {"abi": 64, "ip": "0x…", …}; {} where the thread has none. */
+static void json_registers(struct json *j, const char *key, const uint64_t *at)
+{
+	json_open(j, key, '{');
+	if ((uint32_t)at[0])
+		json_number(j, "abi", (uint32_t)at[0] == LOGVALUE_ABI_32 ? 32 : 64);
+	for (unsigned int bit = 0, n = 2; (uint32_t)at[0] && bit < 64; bit++) {
+		const char *name = logvalue_register((uint32_t)(at[0] >> 32), bit);
+		char number[8];
+
+		if (!(at[1] >> bit & 1))
+			continue;
+		snprintf(number, sizeof(number), "r%u", bit);
+		json_value(j, name ? name : number, "0x%016" PRIx64, at[n++]);
+	}
+	json_close(j, '}');
+}
+
+static void json_branches(struct json *j, const char *key, const uint64_t *at)
+{
+	json_open(j, key, '[');
+	for (uint64_t i = 0; i < at[0]; i++) {
+		json_open(j, NULL, '{');
+		json_value(j, "from", "0x%016" PRIx64, at[1 + 3 * i]);
+		json_value(j, "to", "0x%016" PRIx64, at[2 + 3 * i]);
+		json_value(j, "flags", "0x%" PRIx64, at[3 + 3 * i]);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+}
+
+static void json_words(struct json *j, const char *key, const struct pmclog_ev_values *v)
+{
+	json_open(j, key, '{');
+	for (unsigned int i = 0; i < PMCLOG_VALUES; i++) {
+		const char *name = logvalues[i].name;
+		unsigned int n;
+		const uint64_t *at = pmclog_value(v, (enum pmclog_value)(1u << i), &n);
+
+		if (!at)
+			continue;
+		if (logvalues[i].kind == LOGVALUE_REGISTERS)
+			json_registers(j, name, at);
+		else if (logvalues[i].kind == LOGVALUE_BRANCHES)
+			json_branches(j, name, at);
+		else
+			json_value(j, name, logvalues[i].kind == LOGVALUE_COUNT ? "%" PRIu64 :
+				   "0x%016" PRIx64, *at);
+	}
+	json_close(j, '}');
+}
+
 static void json_field(struct json *j, const struct pmclog_ev *ev, const struct logfmt_field *f)
 {
 	const void *from = (const char *)ev + f->ev;
@@ -81,6 +134,9 @@ static void json_field(struct json *j, const struct pmclog_ev *ev, const struct 
 		break;
 	case LOGFMT_CHAIN:
 		json_chain(j, f->key, &ev->pl_u.pl_cc);
+		break;
+	case LOGFMT_WORDS:
+		json_words(j, f->key, &ev->pl_u.pl_v);
 		break;
 	case LOGFMT_BUILDID:
 		json_buildid(j, &ev->pl_u.pl_mi);

@@ -51,6 +51,12 @@ enum count_from {
 	COUNT_FROM_PROBE,		/* the hits of `probe` */
 };
 
+/* Of perf_event_spec, for the events of a sampling PMC. */
+struct count_samples {
+	uint64_t hz, sample_type, branch;
+	unsigned int precise;
+};
+
 struct count_spec {
 	const struct count_holder *holder;
 	bool system;			/* system scope, on `cpu` */
@@ -77,6 +83,7 @@ struct count_spec {
 	int program;			/* sampling: the caller's program that overflows run … */
 	uint64_t tag;			/* … and the number that identifies the PMC in it */
 	uint64_t period;		/* sampling: in events; count_set_period() */
+	struct count_samples samples;	/* … or as the kernel steers it, and what samples have */
 	uint32_t log;			/* number in records, and ABI_LOG_…; 0: not logged */
 	bool in_tasks;			/* holder_breakpoint: it may slow down its targets only */
 	const char *timer;		/* sampling: the name of the software clock, NULL: none */

@@ -28,6 +28,19 @@ uint64_t count_period(const struct count *c)
 	return (uint64_t)((__uint128_t)period * NS_PER_S / c->spec.rate);
 }
 
+void count_period_fill(const struct count *c, struct perf_event_spec *spec)
+{
+	const struct count_samples *s = &c->spec.samples;
+
+	if (!c->spec.sampling)
+		return;
+	spec->period = s->hz ? 0 : count_period(c);
+	spec->hz = s->hz;
+	spec->sample_type = s->sample_type;
+	spec->branch = s->branch;
+	spec->precise = s->precise;
+}
+
 /* The kernel's timers silently raise a shorter period to this minimum. */
 static int count_period_check(const struct count *c, uint64_t period, struct reason *why)
 {
@@ -39,9 +52,9 @@ static int count_period_check(const struct count *c, uint64_t period, struct rea
 
 int count_set_period(struct count *c, uint64_t period, struct reason *why)
 {
-	int err = count_period_check(c, period, why);
+	int err = c->spec.samples.hz ? 0 : count_period_check(c, period, why);
 
-	if (err || period == c->spec.period)
+	if (err || period == c->spec.period || c->spec.samples.hz)
 		return err;
 	c->spec.period = period;
 	if (c->spec.system)	/* an event that is closed gets it when its CPU is back */

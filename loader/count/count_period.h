@@ -7,5 +7,7 @@
 
 /* The period in the unit of the perf event; 0: the PMC does not sample. */
 uint64_t count_period(const struct count *c);
+/* The same, or the rate, and the rest of spec.samples. */
+void count_period_fill(const struct count *c, struct perf_event_spec *spec);
 
 #endif

@@ -26,7 +26,7 @@ static int cpu_event_open(const struct count *c)
 
 	if (c->lender)
 		return c->lender->fd < 0 ? -ENXIO : cpu_event_copy(c->lender);
-	spec.period = count_period(c);
+	count_period_fill(c, &spec);
 	fd = perf_open_cpu(&spec, c->spec.cpu);
 	if (fd >= 0 && c->spec.sampling)
 		err = perf_set_program(fd, c->spec.program);

@@ -152,7 +152,7 @@ static struct perf_event_spec task_event_spec(const struct count *c, pid_t tgid)
 {
 	struct perf_event_spec spec = count_state_event(c);
 
-	spec.period = count_period(c);
+	count_period_fill(c, &spec);
 	spec.inherit = !c->spec.thread;
 	spec.inherit_children = c->spec.descendants;
 	spec.timed &= tgid != c->owner->tgid || c->spec.descendants;

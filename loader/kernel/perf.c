@@ -18,6 +18,7 @@
 #include "lib/base/cpuranges.h"
 #include "loader/base/base.h"
 #include "perf.h"
+#include "perf_attr.h"
 
 #define SYSFS_PMUS "/sys/bus/event_source/devices"
 #define MAX_ROWS   48
@@ -58,27 +59,6 @@ bool perf_spec_same(const struct perf_event_spec *a, const struct perf_event_spe
 	       a->config2 == b->config2 && a->breakpoint == b->breakpoint && a->msr == b->msr &&
 	       au == bu && ak == bk &&
 	       !strcmp(a->filter ?: "", b->filter ?: "");
-}
-
-static void attr_fill(struct perf_event_attr *attr, const struct perf_event_spec *spec)
-{
-	memset(attr, 0, sizeof(*attr));
-	attr->size = sizeof(*attr);
-	attr->type = spec->type;
-	attr->config = spec->config;
-	attr->config1 = spec->config1;
-	attr->config2 = spec->config2;
-	attr->bp_type = spec->breakpoint;
-	attr->pinned = 1;
-	if (spec->user != spec->kernel) {
-		attr->exclude_user = !spec->user;
-		attr->exclude_kernel = !spec->kernel;
-		attr->exclude_hv = 1;
-	}
-	attr->sample_period = spec->period;
-	attr->sig_data = spec->tag;
-	attr->inherit = spec->inherit;
-	attr->inherit_thread = spec->inherit && !spec->inherit_children;
 }
 
 /* Finds the directory of the PMU with this attr.type. */
@@ -165,13 +145,13 @@ static int event_open_running(const struct perf_event_spec *spec, int tid, unsig
 	uint64_t value;
 	int fd, err;
 
-	attr_fill(&attr, spec);
+	perf_attr_fill(&attr, spec);
 	fd = event_open(&attr, tid, (int)cpu, -1);
 	if (fd < 0)
 		return fd == -ENODEV ? -ENXIO : fd;
 	err = spec->filter ? perf_set_filter(fd, spec->filter) : 0;
 	err = err ?: perf_read(fd, &value);
-	if (!err && spec->period)
+	if (!err && (spec->period || spec->hz))
 		err = perf_disable(fd);
 	if (err) {
 		close(fd);
@@ -216,7 +196,7 @@ int perf_open_task(const struct perf_event_spec *spec, int tid, int cpu)
 {
 	struct perf_event_attr attr;
 
-	attr_fill(&attr, spec);
+	perf_attr_fill(&attr, spec);
 	attr.disabled = 1;
 	attr.enable_on_exec = spec->on_exec;
 	if (spec->timed)
@@ -230,7 +210,7 @@ int perf_open_cgroup(const struct perf_event_spec *spec, int folder, unsigned in
 	struct perf_event_attr attr;
 	int fd, err;
 
-	attr_fill(&attr, spec);
+	perf_attr_fill(&attr, spec);
 	attr.disabled = 1;
 	fd = (int)syscall(SYS_perf_event_open, &attr, folder, (int)cpu, -1, flags);
 	if (fd < 0)
@@ -268,7 +248,7 @@ int perf_open_watch(const struct perf_event_spec *spec, int tid)
 	watch = event_open(&attr, tid, -1, -1);
 	if (watch < 0)
 		return watch;
-	attr_fill(&member, spec);
+	perf_attr_fill(&member, spec);
 	member.pinned = 0;	/* only the group's leader may be pinned */
 	fd = event_open(&member, tid, -1, watch);
 	close(fd < 0 ? watch : fd);
@@ -285,7 +265,7 @@ bool perf_fits(const struct perf_event_spec *specs, unsigned int n)
 	for (i = 0; i < n; i++) {
 		struct perf_event_attr attr;
 
-		attr_fill(&attr, &specs[i]);
+		perf_attr_fill(&attr, &specs[i]);
 		attr.pinned = 0;
 		fds[i] = event_open(&attr, 0, -1, i ? fds[0] : -1);
 		if (fds[i] < 0)
@@ -445,23 +425,36 @@ static unsigned int pmu_count_free(const struct perf_pmu *pmu, int tid, unsigned
 	return n;
 }
 
-bool perf_knows(const struct perf_pmu *pmu, const struct perf_event_spec *spec)
+int perf_takes(const char *pmu, const struct perf_event_spec *spec)
 {
 	struct perf_event_attr attr;
 	unsigned int cpu = 0, ncpu = perf_ncpu();
 	int fd;
 
-	while (cpu < ncpu && !(perf_cpu_online(cpu) && pmu_on_cpu(pmu->name, cpu)))
+	while (cpu < ncpu && !(perf_cpu_online(cpu) && pmu_on_cpu(pmu, cpu)))
 		cpu++;
 	if (cpu == ncpu)
-		return false;
-	attr_fill(&attr, spec);
+		return -ENXIO;
+	perf_attr_fill(&attr, spec);
 	attr.pinned = 0;
 	attr.disabled = 1;
 	fd = event_open(&attr, -1, (int)cpu, -1);
 	if (fd >= 0)
 		close(fd);
-	return fd >= 0;
+	return fd < 0 ? fd : 0;
+}
+
+bool perf_knows(const struct perf_pmu *pmu, const struct perf_event_spec *spec)
+{
+	return !perf_takes(pmu->name, spec);
+}
+
+unsigned int perf_max_precise(const char *pmu)
+{
+	char path[256], text[16];
+
+	snprintf(path, sizeof(path), SYSFS_PMUS "/%s/caps/max_precise", pmu);
+	return file_line(path, text, sizeof(text)) ? 0 : (unsigned int)strtoul(text, NULL, 10);
 }
 
 bool perf_has_pmu(char *name, size_t size)

@@ -47,12 +47,22 @@ struct perf_event_spec {
 	/* Not a perf event: the module reads register `config`, masked with config1. */
 	bool msr;
 	uint64_t period;	/* of samples, in events; 0: no sampling */
+	uint64_t hz;		/* … or samples a second, for which the kernel steers the period */
+	uint64_t sample_type;	/* PERF_SAMPLE_…, which the program reads … */
+	uint64_t branch;	/* … PERF_SAMPLE_BRANCH_… of PERF_SAMPLE_BRANCH_STACK */
+	unsigned int precise;	/* perf_event_attr.precise_ip */
 	uint64_t tag;		/* for the program that overflows run; inherited */
 	const char *filter;	/* of a tracepoint; NULL: none */
 };
 
 /* True if the PMU's driver knows the event; takes no counter. */
 bool perf_knows(const struct perf_pmu *pmu, const struct perf_event_spec *spec);
+
+/* 0 if some CPU of the PMU's takes the event now, as it would for samples; else -errno. */
+int perf_takes(const char *pmu, const struct perf_event_spec *spec);
+
+/* The most precise samples of the PMU: perf_event_attr.precise_ip; 0: it has none. */
+unsigned int perf_max_precise(const char *pmu);
 
 /* True for the same event on the same rings: two such PMCs may share one counter. */
 bool perf_spec_same(const struct perf_event_spec *a, const struct perf_event_spec *b);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Loads bpf/log/sample.bpf.c and keeps its table of sampling PMCs. */
 #include <bpf/bpf.h>
+#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -202,6 +203,28 @@ const struct samplers_maps *samplers_maps(const struct samplers *s)
 	return &s->maps;
 }
 
+/* A member of the data came with this change.  It takes some milliseconds to find out. */
+bool sampler_collects(void)
+{
+	struct btf *btf = btf__load_vmlinux_btf();
+	int id = btf ? btf__find_by_name_kind(btf, "perf_sample_data", BTF_KIND_STRUCT) : -1;
+	const struct btf_type *t = id > 0 ? btf__type_by_id(btf, (uint32_t)id) : NULL;
+	bool found = false;
+
+	for (uint32_t i = 0; t && i < btf_vlen(t) && !found; i++)
+		found = !strcmp(btf__name_by_offset(btf, btf_members(t)[i].name_off), "dyn_size");
+	btf__free(btf);
+	return found;
+}
+
+uint64_t sampler_max_rate(void)
+{
+	char text[24];
+
+	return file_line("/proc/sys/kernel/perf_event_max_sample_rate", text, sizeof(text)) ? 0 :
+	       strtoull(text, NULL, 10);
+}
+
 static struct abi_sampler *sampler_at(const struct samplers *s, uint32_t id)
 {
 	return &s->table[id % ABI_SAMPLERS];
@@ -215,6 +238,7 @@ uint64_t sampler_set(struct samplers *s, const struct sampler_spec *spec)
 	at->both_sides = spec->both_sides;
 	at->hides_kernel = spec->hides_kernel;
 	at->period = 0;
+	at->values = spec->values;
 	__atomic_store_n(&at->id, spec->id | ABI_SAMPLER_ON, __ATOMIC_RELEASE);
 	return spec->id | ABI_SAMPLER_ON;
 }

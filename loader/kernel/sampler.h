@@ -52,7 +52,13 @@ struct sampler_spec {
 	bool chain;
 	bool both_sides;
 	bool hides_kernel;		/* no kernel address reaches the ring */
+	uint32_t values;		/* enum pmclog_value: of each sample */
 };
+
+/* True if the kernel collects values of samples before the program runs, as since Linux 6.3. */
+bool sampler_collects(void);
+/* The kernel's limit of samples a second; 0: unknown. */
+uint64_t sampler_max_rate(void);
 
 /*
  * The program knows the PMC of this number until sampler_clear().  Returns the tag of the PMC's

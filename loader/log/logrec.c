@@ -77,6 +77,8 @@ static size_t tail_size(const struct logfmt_field *f, const struct pmclog_ev *ev
 		return path + note_size(ev, format, path);
 	case LOGFMT_CHAIN:
 		return (size_t)ev->pl_u.pl_cc.pl_npc * 8;
+	case LOGFMT_WORDS:
+		return (size_t)ev->pl_u.pl_v.pl_nwords * 8;
 	case LOGFMT_MORE:
 		return memcmp(from, &zero, 8) ? 8 : 0;
 	default:
@@ -129,18 +131,18 @@ size_t logrec_encode(uint8_t *to, const struct logclock *clock, uint64_t ns,
 		     const struct pmclog_ev *ev)
 {
 	enum logfmt format = clock->format;
-	unsigned int position = ev->pl_type == PMCLOG_TYPE_MAPPINGCHANGE ? 0 : ev->pl_type;
-	const struct logfmt_record *r = &logfmt_records[position];
+	const struct logfmt_record *r = ev->pl_type == PMCLOG_TYPE_MAPPINGCHANGE ?
+						logfmt_records : logfmt_find(ev->pl_type);
 	size_t len, tail = 0;
 
-	if (position >= LOGFMT_TYPES || !r->fixed[format])
+	if (!r || !r->fixed[format])
 		return 0;
 	for (const struct logfmt_field *f = r->field; f->kind; f++)
 		tail += tail_size(f, ev, format);
 	len = r->fixed[format] + tail;
 	/* Padding, and bytes behind a text's NUL, must not show earlier contents of the buffer. */
 	memset(to, 0, len);
-	prefix_put(to, clock, ns, logfmt_number(format, position), len);
+	prefix_put(to, clock, ns, logfmt_number(format, (unsigned int)(r - logfmt_records)), len);
 	fields_put(to, r, format, ev, tail);
 	return len;
 }

@@ -11,6 +11,7 @@
 #include "group.h"
 #include "logbook.h"
 #include "refusal.h"
+#include "sampling.h"
 #include "loader/errand/errand.h"
 #include "loader/pmc/sample_log.h"
 
@@ -201,6 +202,7 @@ static int make_plan(struct request *rq, struct allocation *p, struct cred *cred
 	p->spec.period = p->a->count;
 	p->spec.cpu = p->cpu;
 	err = p->class->ops->plan(p, &rq->r->why);
+	err = err ?: sampling_admit(rq, p);
 	return err ?: check_policy(rq, p);
 }
 
@@ -416,6 +418,8 @@ int op_pmcallocate(struct request *rq)
 	pmc->mode = p.a->mode;
 	pmc->flags = p.a->flags;
 	pmc->kernel = kernel_view(&p);
+	pmc->hz = p.a->rate;
+	pmc->values = p.a->values;
 	err = take_recorder(rq, &p, pmc);
 	if (!err)
 		err = take_row(rq, &p, pmc);

@@ -60,7 +60,9 @@ int request_judge(const struct request *rq, enum setting_point point, const stru
 
 int request_judge_period(const struct request *rq, const struct pmc *p, uint64_t period)
 {
-	const struct setting_question q = { .period = period, .ticks = p->ticks };
+	const struct setting_question q = {
+		.period = period, .ticks = p->ticks, .hz = p->hz,
+	};
 
 	return request_judge(rq, POINT_PERIOD, &rq->s->owner->cred, &q);
 }

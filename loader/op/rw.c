@@ -103,6 +103,9 @@ int op_pmcsetcount(struct request *rq)
 	      p->id, (unsigned long long)a->count);
 	if (!pmc_is_sampling(p))
 		return count_write(p->count, a->count, &rq->r->why);
+	if (p->hz)
+		return deny(&rq->r->why, -EINVAL, "the kernel steers the period of this PMC "
+			    "(freq=%llu)", (unsigned long long)p->hz);
 	if (p->reload == a->count)
 		return 0;
 	err = request_judge_period(rq, p, a->count);

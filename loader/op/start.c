@@ -48,7 +48,7 @@ static int start_pmc(struct request *rq, struct pmc *p)
 	if (p->flags & PMC_F_LOG_THREXIT && !logfile_has(p->owner->log, PMCLOG_TYPE_THR_VALUE))
 		return deny(&rq->r->why, -EOPNOTSUPP, "PMC_F_LOG_THREXIT: logs of FreeBSD 10.4 "
 			    "(kern.hwpmc.logversion=3) have no records of threads");
-	if (pmc_is_sampling(p) && !p->reload)
+	if (pmc_is_sampling(p) && !p->reload && !p->hz)
 		return deny(&rq->r->why, -EINVAL,
 			    "a sampling PMC needs a period: pmc_set() it first");
 	if (pmc_is_sampling(p)) {

@@ -189,3 +189,14 @@ bool owner_gone(const struct owner *o)
 {
 	return policy_pidfd_exited(o->pidfd);
 }
+
+void owner_lost(struct owner *o, struct wire_driverstats *all, uint32_t n, uint32_t gaps)
+{
+	all->intr_bufferfull += n + gaps;
+	o->stats.intr_bufferfull += n + gaps;
+	o->user->stats.intr_bufferfull += n + gaps;
+	if (o->log)
+		logfile_lost(o->log, n);
+	if (o->log && gaps)
+		logfile_gap(o->log);
+}

@@ -93,4 +93,10 @@ bool owner_knows_kernel(const struct owner *o);
 /* True once the process has exited. */
 bool owner_gone(const struct owner *o);
 
+/*
+ * `n` records of its log are missing, and at `gaps` places an unknown number.  Counted for `all`
+ * owners, too.
+ */
+void owner_lost(struct owner *o, struct wire_driverstats *all, uint32_t n, uint32_t gaps);
+
 #endif

@@ -26,6 +26,8 @@ struct pmc {
 	uint64_t select;		/* WIRE_MSR_SELECT | the register that it writes; 0: none */
 	bool msr;			/* its owner knows the register's number: no more targets */
 	uint64_t reload;		/* period of sampling modes */
+	uint64_t hz;			/* … or samples a second: the kernel steers the period */
+	uint32_t values;		/* enum pmclog_value: of each sample */
 	uint64_t ticks;			/* a second, if its event is a clock; else 0 */
 	enum kernel_view kernel;	/* of sampling modes: by the settings at the allocation */
 	struct recorder *recorder;		/* of sampling modes */

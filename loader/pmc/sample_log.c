@@ -18,6 +18,7 @@
 #include "pmc.h"
 #include "loader/kernel/kernel.h"
 #include "sample_log.h"
+#include "sample_values.h"
 #include "value_record.h"
 
 #define MAX_RECORDERS ABI_SAMPLERS	/* an id is slot | generation * this */
@@ -46,6 +47,7 @@ struct sample_log {
 	struct lifetime *life;
 	uint64_t lost;			/* the part of programs_lost_records() accounted for */
 	struct samplers *samplers;
+	struct sample_values *values;
 	struct kgmon *kgmon;
 	struct profclock *clock;	/* NULL: it does not run */
 	uint32_t clock_id;
@@ -77,9 +79,11 @@ int sample_log_new(struct sample_log **out, const struct samplers_config *config
 	t->life = life;
 	t->kgmon = kgmon;
 	drain_waits_init(&t->waits);
+	t->values = sample_values_new(config->ncpu);
 	t->epoll = epoll_create1(EPOLL_CLOEXEC);
 	t->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (t->epoll < 0 || t->timer < 0 || epoll_ctl(t->epoll, EPOLL_CTL_ADD, t->timer, &e))
+	if (!t->values || t->epoll < 0 || t->timer < 0 ||
+	    epoll_ctl(t->epoll, EPOLL_CTL_ADD, t->timer, &e))
 		err = deny(why, -errno, "cannot set up tracing: %m");
 	else
 		err = samplers_new(&with_map, &t->samplers, why);
@@ -99,6 +103,7 @@ void sample_log_free(struct sample_log *t)
 	profclock_free(t->clock);
 	t->engine->samplers = NULL;
 	samplers_free(t->samplers);
+	sample_values_free(t->values);
 	if (t->timer >= 0)
 		close(t->timer);
 	if (t->epoll >= 0)
@@ -128,8 +133,7 @@ void sample_log_listen(struct sample_log *t, bool on)
 	/* The reader removes itself from the loop when it is closed. */
 	if (on && !t->nlogs++)
 		(void)epoll_ctl(t->epoll, EPOLL_CTL_ADD, lifetime_fd(t->life), &e);
-	if (!on)
-		t->nlogs--;
+	t->nlogs -= !on;
 	timer_set(t);
 }
 
@@ -143,17 +147,22 @@ static void sample_count_chain(struct sample_log *t, struct pmc *p, uint32_t cpu
 	chain_count(&p->owner->user->stats.losses, cpuflags);
 }
 
-static void sample_put(struct sample_log *t, const struct recorder *tr, const struct abi_rec *rec,
+static void sample_put(struct sample_log *t, struct recorder *tr, const struct abi_rec *rec,
 		       const uint64_t *data)
 {
 	enum admission admission = lifetime_admits(t->life, tr->pmc, (pid_t)rec->pid, rec->time);
 	struct pmclog_ev_callchain c;
+	int err = 0;
 
 	if (admission == ADMITTED_LATER) {
 		t->stats.intr_bufferfull++;
 		logfile_gap(tr->pmc->owner->log);
 	}
-	if (admission != ADMITTED)
+	if (admission == ADMITTED && tr->pmc->values)
+		err = sample_values_put(t->values, rec, tr->pmc, &tr->clock);
+	if (err == -ENOENT)
+		owner_lost(tr->pmc->owner, &t->stats, 1, 0);
+	if (admission != ADMITTED || err)
 		return;
 	c.pl_pid = rec->pid;
 	c.pl_tid = rec->tid;
@@ -179,6 +188,8 @@ static void record_take(void *arg, const struct abi_rec *rec, const uint64_t *da
 	struct recorder *tr = t->slot[rec->pmc % MAX_RECORDERS];
 
 	lifetime_write(t->life, rec->time);
+	if (sample_values_keep(t->values, rec, data))
+		return;
 	if (rec->kind == ABI_REC_UNMAP) {
 		if (rec->n == 2)
 			lifetime_unmap(t->life, rec->time, (pid_t)rec->pid, data[0], data[1]);
@@ -197,24 +208,12 @@ static void record_take(void *arg, const struct abi_rec *rec, const uint64_t *da
 		value_put(tr, rec, data);
 }
 
-/* `n` samples or records are missing; sampling stopped `gaps` times, for unknown numbers. */
-static void owner_add_lost(struct sample_log *t, struct owner *o, uint32_t n, uint32_t gaps)
-{
-	t->stats.intr_bufferfull += n + gaps;
-	o->stats.intr_bufferfull += n + gaps;
-	o->user->stats.intr_bufferfull += n + gaps;
-	if (o->log)
-		logfile_lost(o->log, n);
-	if (o->log && gaps)
-		logfile_gap(o->log);
-}
-
 static void owner_account_records(struct sample_log *t, struct owner *o)
 {
 	uint32_t lost = o->counts ? owner_maps_owner(t->engine, count_owner_slot(o->counts))
 					    ->lost_records : 0;
 
-	owner_add_lost(t, o, lost - o->lost_records, 0);
+	owner_lost(o, &t->stats, lost - o->lost_records, 0);
 	o->lost_records = lost;
 }
 
@@ -246,7 +245,7 @@ static void recorder_account(struct sample_log *t, struct recorder *tr)
 		kgmon_lost(t->kgmon, false, missing + gaps);
 		t->stats.intr_bufferfull += missing + gaps;
 	} else {
-		owner_add_lost(t, o, missing, gaps);
+		owner_lost(o, &t->stats, missing, gaps);
 	}
 	if (now.dropped != accounted->dropped)
 		DEBUG(t->engine->debug, SAMPLING, INTR,
@@ -346,7 +345,7 @@ void sample_log_finish(struct sample_log *t, struct owner *o)
 	uint64_t now = clock_ns();
 
 	if (o->log && (!drain_complete(t) || lifetime_withholds(t->life, o, now)))
-		owner_add_lost(t, o, 0, 1);
+		owner_lost(o, &t->stats, 0, 1);
 }
 
 int sample_log_flush(struct sample_log *t)
@@ -492,6 +491,7 @@ int recorder_new(struct sample_log *t, struct pmc *p, uint32_t rate, struct reco
 			.chain = p->flags & (PMC_F_CALLCHAIN | PMC_F_USERCALLCHAIN) && !profiles,
 			.both_sides = p->flags & PMC_F_USERCALLCHAIN && !profiles,
 			.hides_kernel = p->kernel == KERNEL_HIDDEN,
+			.values = p->values,
 		});
 		if (!profiles)
 			unmaps_watch(tr);
@@ -561,7 +561,7 @@ void recorder_finish(struct recorder *tr)
 	if (tr->profiles)
 		kgmon_lost(tr->t->kgmon, false, 1);
 	else
-		owner_add_lost(tr->t, tr->pmc->owner, 0, 1);
+		owner_lost(tr->pmc->owner, &tr->t->stats, 0, 1);
 }
 
 void recorder_left(struct recorder *tr, pid_t tgid, bool exec)

@@ -9,8 +9,9 @@
 /* Counts nanoseconds, or events if it has no rate. */
 struct value_clock {
 	uint32_t rate;			/* ticks a second; 0: no clock */
-	uint64_t rest[3];		/* ns short of a whole tick, of SWITCH, EXIT and THREAD */
+	uint64_t rest[ABI_REC_KINDS];	/* ns short of a whole tick, in records of each kind */
 };
+uint64_t value_record_ticks(struct value_clock *clock, enum abi_rec_kind kind, uint64_t value);
 
 /* From the record and the words behind it.  False: it has no value. */
 bool value_record_make(struct pmclog_ev *ev, struct value_clock *clock, uint32_t pmcid,

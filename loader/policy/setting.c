@@ -342,7 +342,12 @@ static int judge_rate(const struct judgement *j)
 	const struct setting_question *q = j->q;
 	uint64_t least;
 
-	if (!j->r || !q->ticks || rule_number(j) == SETTING_UNLIMITED)
+	if (!j->r || rule_number(j) == SETTING_UNLIMITED)
+		return 0;
+	if (q->hz > rule_number(j))
+		return rule_deny(j, -EPERM, "freq=%" PRIu64 ": you may have %" PRIu64
+				 " samples a second", q->hz, rule_number(j));
+	if (!q->ticks || q->hz)
 		return 0;
 	least = (q->ticks + rule_number(j) - 1) / rule_number(j);
 	if (q->period >= least)
@@ -356,8 +361,11 @@ static int judge_period(const struct judgement *j)
 {
 	const struct setting_question *q = j->q;
 
-	if (!j->r || q->ticks || q->period >= rule_number(j))
+	if (!j->r || q->ticks || (q->hz ? 1 : q->period) >= rule_number(j))
 		return 0;
+	if (q->hz)
+		return rule_deny(j, -EPERM, "the kernel may steer to any period; use period=%"
+				 PRIu64 " or more instead of freq", rule_number(j));
 	return rule_deny(j, -EPERM, "a period of %" PRIu64 " is too short; use %" PRIu64
 			 " or more", q->period, rule_number(j));
 }

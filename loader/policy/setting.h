@@ -51,6 +51,7 @@ struct setting_question {
 	unsigned int pmcs;		/* … and the number of its PMCs */
 	uint64_t period;
 	uint64_t ticks;			/* a second, of an event that is a clock; 0: it is none */
+	uint64_t hz;			/* samples a second, with a period that the kernel steers */
 };
 
 const char *setting_name(enum setting s);

@@ -64,6 +64,7 @@ struct allocation {
 	bool numberless;		/* an event of counters that only the kernel can encode */
 	char number[2 * WIRE_NAME_MAX]; /* of the event, in hexadecimal; "": it has none */
 	uint64_t ticks;			/* of an event that is a clock, in a second; else 0 */
+	uint32_t values;		/* enum pmclog_value: those that not every event has */
 	/*
 	 * Formats "held by …" for the PMC of the class on that CPU that writes control register
 	 * `select` (WIRE_MSR_SELECT | number).  False: there is none.
@@ -87,6 +88,8 @@ struct class_ops {
 	bool threads;		/* single threads can be counted */
 	bool cgroups;		/* cgroups can be counted */
 	bool files;		/* its events are in a file, which comes along */
+	bool overflows;		/* its samples are overflows of perf events, which have values, and
+				   periods that the kernel can steer */
 	bool rediscovered;	/* SIGHUP discovers its rows anew */
 	bool counters;		/* a row is a counter of the CPUs: others may take it, and programs
 				   may read its register */

@@ -13,6 +13,7 @@
 #include <stdio.h>
 
 #include <sys/pmc.h>
+#include <sys/pmclog.h>
 
 #include "class.h"
 #include "loader/kernel/kernel.h"
@@ -173,6 +174,7 @@ static int class_breakpoint_plan(struct allocation *p, struct reason *why)
 	err = grant_check(p->by, POINT_BREAKPOINT, p->cred, &q, why);
 	if (err)
 		return err;
+	p->values = PMCLOG_VALUE_ADDR;
 	p->spec.event = breakpoints_spec(b.address, b.length, b.type);
 	/* There the kernel's accesses are seen only while others watch the kernel. */
 	p->spec.event.user = p->a->caps & PMC_CAP_USER ||
@@ -192,7 +194,7 @@ static int class_breakpoint_plan(struct allocation *p, struct reason *why)
 }
 
 const struct class_ops class_breakpoint = {
-	.separator = "", .rediscovered = true, .sources = true,
+	.separator = "", .rediscovered = true, .sources = true, .overflows = true,
 	.holder = &holder_breakpoint, .add_rows = class_breakpoint_add_rows,
 	.plan = class_breakpoint_plan,
 };

@@ -146,7 +146,7 @@ static bool class_hardware_event_at(const struct class_machine *m, const struct 
 
 const struct class_ops class_hardware = {
 	.separator = "-", .rediscovered = true, .counters = true, .threads = true,
-	.cgroups = true,
+	.cgroups = true, .overflows = true,
 	.holder = &holder_counter,
 	.add_rows = class_hardware_add_rows, .plan = class_hardware_plan,
 	.event_at = class_hardware_event_at,

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include <sys/pmc.h>
+#include <sys/pmclog.h>
 
 #include "class.h"
 #include "loader/kernel/kernel.h"
@@ -83,6 +84,7 @@ static void class_soft_fill(struct allocation *p, const struct soft_event *s)
 	p->spec.rate = s->rate;
 	if (s->sides == SIDES_SAMPLED)
 		p->ticks = s->rate ? s->rate : NS_PER_S;
+	p->values = s->address ? PMCLOG_VALUE_ADDR : 0;
 	p->spec.timer = s->sides == SIDES_SAMPLED && !s->rate ? s->name : NULL;
 }
 
@@ -143,6 +145,6 @@ static bool class_soft_event_at(const struct class_machine *m, const struct row_
 
 const struct class_ops class_soft = {
 	.events = PMC_CLASS_SOFT, .separator = "", .threads = true, .cgroups = true,
-	.holder = &holder_own,
+	.overflows = true, .holder = &holder_own,
 	.add_rows = class_soft_add_rows, .plan = class_soft_plan, .event_at = class_soft_event_at,
 };

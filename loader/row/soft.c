@@ -17,6 +17,7 @@ _Static_assert((int)ABI_Q_CPU_NS == (int)WIRE_Q_CPU_NS && (int)ABI_Q_MINFLT == (
 
 #define TASK(q)	  .process = SOFT_TASK, .quantity = WIRE_Q_##q
 #define PERF(e)	  .system = SOFT_PERF, .perf_config = PERF_COUNT_SW_##e
+#define FAULT(e)  PERF(e), .address = true
 #define HOOKED(h) .hook = ABI_HOOK_##h
 
 const struct soft_event soft_events[] = {
@@ -25,13 +26,13 @@ const struct soft_event soft_events[] = {
 	{ "CLOCK.PROF", 0x20002, CLOCK_PROF_HZ, SIDES_SAMPLED, TASK(CPU_NS), PERF(CPU_CLOCK) },
 	{ "LOCK.FAILED", 0x20003, 0, SIDES_UNKNOWN, .process = SOFT_HOOK, .system = SOFT_HOOK,
 	  HOOKED(LOCK) },
-	{ "PAGE_FAULT.ALL", 0x20004, 0, SIDES_COUNTED, TASK(FLT), PERF(PAGE_FAULTS) },
+	{ "PAGE_FAULT.ALL", 0x20004, 0, SIDES_COUNTED, TASK(FLT), FAULT(PAGE_FAULTS) },
 	{ "PAGE_FAULT.READ", 0x20005, 0, SIDES_UNKNOWN, .process = SOFT_HOOK, .system = SOFT_HOOK,
 	  HOOKED(FAULT_READ) },
 	{ "PAGE_FAULT.WRITE", 0x20006, 0, SIDES_UNKNOWN, .process = SOFT_HOOK, .system = SOFT_HOOK,
 	  HOOKED(FAULT_WRITE) },
-	{ "PAGE_FAULT.MINOR", 0x20007, 0, SIDES_COUNTED, TASK(MINFLT), PERF(PAGE_FAULTS_MIN) },
-	{ "PAGE_FAULT.MAJOR", 0x20008, 0, SIDES_COUNTED, TASK(MAJFLT), PERF(PAGE_FAULTS_MAJ) },
+	{ "PAGE_FAULT.MINOR", 0x20007, 0, SIDES_COUNTED, TASK(MINFLT), FAULT(PAGE_FAULTS_MIN) },
+	{ "PAGE_FAULT.MAJOR", 0x20008, 0, SIDES_COUNTED, TASK(MAJFLT), FAULT(PAGE_FAULTS_MAJ) },
 	{ "CPU_CLOCK", 0x20009, 0, SIDES_SAMPLED, TASK(CPU_NS), PERF(CPU_CLOCK) },
 	{ "TASK_CLOCK", 0x2000a, 0, SIDES_SAMPLED, TASK(CPU_NS), PERF(TASK_CLOCK) },
 	{ "CONTEXT_SWITCHES", 0x2000b, 0, SIDE_KERNEL, TASK(CSW), PERF(CONTEXT_SWITCHES) },
@@ -43,9 +44,9 @@ const struct soft_event soft_events[] = {
 	{ "CGROUP_SWITCHES", 0x2000f, 0, SIDE_KERNEL, .process = SOFT_PERF,
 	  PERF(CGROUP_SWITCHES) },
 	{ "ALIGNMENT_FAULTS", 0x20010, 0, SIDES_COUNTED, .process = SOFT_PERF,
-	  PERF(ALIGNMENT_FAULTS) },
+	  FAULT(ALIGNMENT_FAULTS) },
 	{ "EMULATION_FAULTS", 0x20011, 0, SIDES_COUNTED, .process = SOFT_PERF,
-	  PERF(EMULATION_FAULTS) },
+	  FAULT(EMULATION_FAULTS) },
 };
 const unsigned int soft_nevents = sizeof(soft_events) / sizeof(soft_events[0]);
 

@@ -33,6 +33,7 @@ struct soft_event {
 	uint32_t quantity;	/* SOFT_TASK: enum wire_quantity */
 	uint32_t perf_config;	/* SOFT_PERF: PERF_COUNT_SW_… */
 	uint32_t hook;		/* SOFT_HOOK: enum abi_hook */
+	bool address;		/* its samples have the address of data */
 };
 
 extern const struct soft_event soft_events[];

@@ -176,6 +176,14 @@ E2E_NEEDS += $(UNWOUND) $(O)/tests/truth
 # The benchmark, built with its own makefile.
 E2E_NEEDS += $(O)/bench/pmcbpf-bench
 
+# Page faults with known registers and addresses.
+LINT_C += tests/e2e/touched.c
+E2E_NEEDS += $(O)/tests/touched
+$(O)/tests/touched: tests/e2e/touched.c $(O)/flags
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $<
+
 # Programs that the tests run, besides the tools.
 E2E_NEEDS += $(WIRECLIENT) $(O)/tests/stand $(O)/tests/load $(O)/tests/unmaps $(O)/tests/deep $(O)/tests/nocaller $(O)/tests/vexec $(O)/tests/hungexit $(O)/tests/hot $(O)/tests/hot_library.so $(O)/tests/logcheck $(O)/tests/hoard $(O)/tests/emulated $(O)/tests/fromexec \
 	$(O)/tests/ktrread $(O)/tests/refuse.so $(O)/tests/nth $(O)/tests/nth.so $(O)/tests/unseen $(O)/tests/traced $(O)/tests/dumped $(KTR_PROGS)

@@ -55,7 +55,7 @@ none() { refute grep -E -- "$1" opens; }
 	refute grep -vE 'type=PERF_TYPE_BREAKPOINT.*= -1 (ENOSPC|EINVAL)' <(grep -E '= -1 ' opens)
 }
 
-@test "PERF-097, PERF-100, PERF-165, PERF-371: a period is fixed, and no sample asks for it" {
+@test "PERF-100, PERF-371: without freq= a period is fixed, and no sample asks for it" {
 	all 'freq=0,'
 	none 'PERF_SAMPLE_PERIOD'
 	all 'precise_ip=0 '

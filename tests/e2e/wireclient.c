@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include <sys/pmc.h>
+#include <sys/pmclog.h>
 
 #include "wireclient.h"
 
@@ -242,6 +243,9 @@ static void do_alloc(char **arg)
 	r.config = c.config[0];
 	r.config1 = c.config[1];
 	r.config2 = c.config[2];
+	r.rate = c.rate;
+	r.values = c.rate ? PMCLOG_VALUE_PERIOD : 0;
+	c.rate = 0;
 	err = say("alloc", call(WIRE_OP_PMCALLOCATE, &r, sizeof(r)));
 
 	if (!err) {
@@ -502,7 +506,7 @@ static const struct {
 	{ "private", 1, do_private },
 	{ "leave", 0, do_leave },
 	{ "orders", 0, do_orders },
-	{ "caps", 1, do_caps },
+	{ "caps", 1, do_caps }, { "rate", 1, do_rate },
 	{ "setcount", 1, do_setcount },
 	{ "rw", 2, do_rw },
 	{ "info", 2, do_info },

@@ -14,6 +14,7 @@ struct client {
 	uint32_t seq;
 	uint32_t pmcid;			/* of the latest allocation */
 	uint32_t caps;			/* of the next ones */
+	uint64_t rate;			/* samples a second of the next one; then 0 */
 	int send_fds[300];
 	char name[WIRE_NAME_MAX];	/* of a tracepoint, and the filter … */
 	char filter[WIRE_FILTER_MAX];	/* … of the next allocations */
@@ -82,6 +83,7 @@ void do_private(char **arg);
 void do_leave(char **arg);
 void do_orders(char **arg);
 void do_caps(char **arg);
+void do_rate(char **arg);
 void do_setcount(char **arg);
 void do_losses(char **arg);
 void do_rw(char **arg);

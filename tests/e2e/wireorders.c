@@ -38,6 +38,11 @@ void do_orders(char **arg)
 }
 
 /* caps N: the capabilities that allocations request from now on. */
+void do_rate(char **arg)
+{
+	c.rate = number(arg[0]);
+}
+
 void do_caps(char **arg)
 {
 	c.caps = (uint32_t)number(arg[0]);

@@ -52,11 +52,11 @@ static struct stack stacks[] = {
 
 /* cycles on two CPUs, and faults. */
 static struct tally tallies[] = {
-	{ 0, 0, 100, IN_MEMCPY, 500 },	{ 1, 0, 101, IN_MEMCPY, 40 },
-	{ 1, 0, 101, IN_MEMCPY_2, 60 }, { 0, 0, 100, IN_COPY, 200 },
-	{ 0, 0, 100, IN_COPY_AGAIN, 90 }, { 0, 0, 100, IN_NAMELESS, 45 },
-	{ 1, 1, 200, IN_SCHEDULE, 36 }, { 0, 1, 200, IN_NOWHERE, 25 },
-	{ 0, 1, 200, IN_RARE, 4 },	{ 2, 1, 200, IN_SCHEDULE, 250 },
+	{ 0, 0, 100, IN_MEMCPY, 500, 0 },	{ 1, 0, 101, IN_MEMCPY, 40, 0 },
+	{ 1, 0, 101, IN_MEMCPY_2, 60, 0 }, { 0, 0, 100, IN_COPY, 200, 0 },
+	{ 0, 0, 100, IN_COPY_AGAIN, 90, 0 }, { 0, 0, 100, IN_NAMELESS, 45, 0 },
+	{ 1, 1, 200, IN_SCHEDULE, 36, 0 }, { 0, 1, 200, IN_NOWHERE, 25, 0 },
+	{ 0, 1, 200, IN_RARE, 4, 0 },	{ 2, 1, 200, IN_SCHEDULE, 250, 0 },
 };
 static uint64_t event_samples[] = { 864, 136, 250 };
 static struct profile profile = {

@@ -284,6 +284,8 @@ static void test_read7(void **state)
 	u32(&b, 1234), u32(&b, 0), u64(&b, 0x400000), text(&b, "/bin/program", 16);
 	new(&b, 18, 36);
 	u32(&b, 1234), u32(&b, 1234), u32(&b, 0), u32(&b, 0), text(&b, "worker-1", 20);
+	new(&b, 65, 8 + 8);
+	u32(&b, 7), u32(&b, PMCLOG_VALUE_ADDR), u64(&b, 0x1000);
 	new(&b, 16, 16 + 16);
 	u32(&b, 1234), u32(&b, 1235), u32(&b, 7), u32(&b, 0x20001), u64(&b, 0x400612),
 		u64(&b, 0x4006a0);
@@ -317,11 +319,45 @@ static void test_read7(void **state)
 	pmclog_close(p);
 }
 
+/* Values whose words are not there, or are none of them, end the log. */
+static void test_damaged_values(void **state)
+{
+	static const struct {
+		uint32_t values;
+		unsigned int n;
+		uint64_t word[3];
+	} wrong[] = {
+		{ PMCLOG_VALUE_PERIOD, 0, { 0 } },
+		{ PMCLOG_VALUE_PERIOD, 2, { 1, 2 } },
+		{ PMCLOG_VALUE_USER_REGS, 1, { 2 } },
+		{ PMCLOG_VALUE_USER_REGS, 2, { 2, 1 } },
+		{ PMCLOG_VALUE_BRANCHES, 3, { 1, 2, 3 } },
+		{ PMCLOG_VALUE_BRANCHES, 1, { 1ull << 62 } },
+		{ 1u << PMCLOG_VALUES, 1, { 1 } },
+	};
+	static struct bytes b;
+
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		void *p;
+
+		new_init(&b, 0x0a000000, 1000000000);
+		new(&b, 65, 8 + 8 * wrong[i].n);
+		u32(&b, 7), u32(&b, wrong[i].values);
+		for (unsigned int k = 0; k < wrong[i].n; k++)
+			u64(&b, wrong[i].word[k]);
+		p = first_record(&b, -1);
+		assert_int_equal(ev.pl_state, PMCLOG_ERROR);
+		assert_non_null(strstr(pmclog_errstr(p), "bytes are not the values"));
+		pmclog_close(p);
+	}
+}
+
 /* Objects, escaped characters, and objects that do not fit. */
 static void test_json(void **state)
 {
 	static struct bytes b;
 	char json[PMCLOG_JSON_MAX], shorter[20];
+	unsigned int words;
 	size_t len;
 
 	NEW(16, 16 + 16, u32(&b, 1234); u32(&b, 1235); u32(&b, 0xfff20f00); u32(&b, 0x20001);
@@ -341,6 +377,25 @@ static void test_json(void **state)
 	pmclog_json(&ev, json, sizeof(json));
 	assert_non_null(strstr(json, "\"pathname\":\"/\\\"\\\\\\n\\u0001\xc3\xa4\\ufffd/"
 			       "\\ufffd\\ufffd\\ufffd/\xf0\x9f\x8d\xb0/\\ufffd\\ufffd\"}"));
+	NEW(65, 8 + 24, u32(&b, 7); u32(&b, PMCLOG_VALUE_PERIOD | PMCLOG_VALUE_USER_REGS);
+	    u64(&b, 1000); u64(&b, 62ull << 32 | 2); u64(&b, 0));
+	assert_null(pmclog_value(&ev.pl_u.pl_v, PMCLOG_VALUE_ADDR, &words));
+	assert_true(*pmclog_value(&ev.pl_u.pl_v, PMCLOG_VALUE_PERIOD, &words) == 1000);
+	assert_int_equal(words, 1);
+	assert_non_null(pmclog_value(&ev.pl_u.pl_v, PMCLOG_VALUE_USER_REGS, &words));
+	assert_int_equal(words, 2);
+	pmclog_json(&ev, json, sizeof(json));
+	assert_non_null(strstr(json, "\"pmcid\":\"0x00000007\",\"values\":{\"period\":\"1000\","
+			       "\"user-regs\":{\"abi\":64}}}"));
+	NEW(65, 8 + 64, u32(&b, 7);
+	    u32(&b, PMCLOG_VALUE_USER_REGS | PMCLOG_VALUE_BRANCHES); u64(&b, 62ull << 32 | 1);
+	    u64(&b, 0x180); u64(&b, 0xffff); u64(&b, 0x400612); u64(&b, 1); u64(&b, 0x10);
+	    u64(&b, 0x20); u64(&b, 3));
+	pmclog_json(&ev, json, sizeof(json));
+	assert_non_null(strstr(json, "\"user-regs\":{\"abi\":32,\"sp\":\"0x000000000000ffff\","
+			       "\"ip\":\"0x0000000000400612\"},\"branch\":[{"
+			       "\"from\":\"0x0000000000000010\",\"to\":\"0x0000000000000020\","
+			       "\"flags\":\"0x3\"}]"));
 	/* The longest there is. */
 	memset(ev.pl_u.pl_t.pl_pathname, 1, PMCLOG_PATH_MAX - 1);
 	ev.pl_u.pl_t.pl_pathname[PMCLOG_PATH_MAX - 1] = '\0';
@@ -352,7 +407,7 @@ int main(void)
 #define T(f) cmocka_unit_test(f)
 	const struct CMUnitTest tests[] = {
 		T(test_new_records), T(test_buildid), T(test_old_records), T(test_old_examples),
-		T(test_versions), T(test_read7), T(test_json),
+		T(test_versions), T(test_read7), T(test_damaged_values), T(test_json),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,8 +5,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/pmclog.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -319,7 +321,31 @@ static void test_generic(void **state)
 	refused(&l, "branches,cmask=1", "\"cmask\" is no qualifier of an event that the kernel "
 		"encodes: there are usr and os");
 	refused(&l, "branches,usr=1", "usr takes no value");
-	refused(&l, "branches:p", "precise: pmcbpfd asks no PMU for precise addresses");
+	assert_int_equal(resolved(&l, "branches:p").precise, 1);
+}
+
+/* Qualifiers of samples, which all classes have, and which are none of a PMU's terms. */
+static void test_sampling(void **state)
+{
+	const struct machine l = machine(PMC_CLASS_IAP, "cpu"), none = machine(0, NULL);
+	struct wire_allocate_req r = resolved(&l, "cycles,freq=0x3e8,usr,precise=2,weight,cmask=2");
+	struct reason why = { "" };
+
+	assert_true(r.rate == 1000 && !r.count && r.precise == 2);
+	assert_int_equal(r.values, PMCLOG_VALUE_PERIOD | PMCLOG_VALUE_WEIGHT);
+	assert_true(r.config == (0x3c | 2 << 24));
+	assert_true(resolved(&none, "page-faults,period=77").count == 77);
+	r = resolved(&none, "page-faults,branch=Any_Call+usr,code page size");
+	assert_true(r.branch == (PERF_SAMPLE_BRANCH_ANY_CALL | PERF_SAMPLE_BRANCH_USER));
+	assert_int_equal(r.values, PMCLOG_VALUE_BRANCHES | PMCLOG_VALUE_CODE_PAGE);
+	assert_true(resolved(&none, "page-faults,branch=os").branch ==
+		    (PERF_SAMPLE_BRANCH_ANY | PERF_SAMPLE_BRANCH_KERNEL));
+	refused(&l, "cycles,period=1,freq=1", "leave period out");
+	refused(&l, "cycles,freq=1,period=1", "leave period out");
+	refused(&l, "cycles,precise=4", "precise takes a number from 0 to 3: \"4\"");
+	r = (struct wire_allocate_req){ .mode = PMC_MODE_TC };
+	assert_int_equal(resolve_event(&l, root, "cycles,addr", &r, &why), -EINVAL);
+	assert_contains(why.text, "addr is for samples, and this PMC counts");
 }
 
 /* PERF-037, PERF-159, PERF-160 */
@@ -335,9 +361,8 @@ static void test_perf_spellings(void **state)
 	assert_true(resolved(&l, "cycles:k,cmask=2").config == (0x3c | 2 << 24));
 	assert_int_equal(resolved(&l, "cpu/event=0x3c/u").caps & PMC_CAP_USER, PMC_CAP_USER);
 	assert_int_equal(resolved(&none, "page-faults:u").caps & PMC_CAP_USER, PMC_CAP_USER);
-	refused(&l, "cycles:p", "precise: pmcbpfd asks no PMU");
-	refused(&l, "cycles,precise=2", "precise: pmcbpfd asks no PMU");
-	refused(&none, "page-faults:pp", "precise: pmcbpfd asks no PMU");
+	assert_int_equal(resolved(&l, "cycles:ppp").precise, 3);
+	assert_int_equal(resolved(&none, "page-faults:pp").precise, 2);
 	refused(&l, "cycles:G", "perf's modifier G has no meaning here");
 	refused(&none, "page-faults:e", "perf's modifier e has no meaning here");
 	refused(&none, "tsc:u", "takes no qualifiers: \"usr\"");
@@ -371,7 +396,7 @@ static void test_soft_and_tsc(void **state)
 	assert_int_equal(resolved(&l, "page-faults,os").caps & (PMC_CAP_USER | PMC_CAP_SYSTEM),
 			 PMC_CAP_SYSTEM);
 	refused(&l, "page-faults,whatever=1", "\"whatever\" is no qualifier of a software event");
-	refused(&l, "page-faults,cgroup=/nonexistent", "\"cgroup\" is no qualifier");
+	refused(&l, "page-faults,cgroup=/nonexistent", "cgroup takes no value: \"/nonexistent\"");
 	refused(&l, "page-faults,usr=1", "usr takes no value");
 	refused(&l, "page-faults,", "\"\" is no qualifier");
 	refused(&l, "instructions", "no hardware counters");
@@ -540,7 +565,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(test_field_parse), T(test_field_set), T(test_names), T(test_qualifiers),
 		T(test_arm), T(test_operation), T(test_raw), T(test_raw_long_name), T(test_generic),
-		T(test_perf_spellings),
+		T(test_sampling), T(test_perf_spellings),
 		T(test_uncore), T(test_uncore_cycles), T(test_uncore_list),
 		T(test_kinds),
 		T(test_soft_and_tsc), T(test_registers),

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <sys/pmc.h>
+#include <sys/pmclog.h>
 
 #include "tests/unit/loader/fixture.h"
 #include "unit.h"
@@ -197,6 +198,125 @@ static void test_what_counting_is_told(void **state)
 	assert_ptr_equal(fake.last.holder, &holder_own);
 	assert_int_equal(fake.last.event.config, soft_by_code(0x20004)->perf_config);
 	assert_true(fake.last.system && fake.last.cpu == 2);
+}
+
+static struct wire_allocate_req sampled(uint32_t class, uint32_t values)
+{
+	struct wire_allocate_req a = process(class);
+
+	a.mode = PMC_MODE_TS;
+	a.count = 1000;
+	a.values = values;
+	return a;
+}
+
+/* PERF-170, PERF-171, PERF-172, PERF-173, PERF-356: as precise as the PMU can be, or refused. */
+static void test_precise(void **state)
+{
+	struct wire_allocate_req a = sampled(PMC_CLASS_IAP, 0);
+
+	for (a.precise = 1; a.precise <= 3; a.precise++) {
+		assert_int_equal(allocate(&root, a), -EOPNOTSUPP);
+		assert_contains(reason(), "PMU cpu0 samples where the interrupt comes");
+	}
+	a.precise = 0;
+	assert_int_equal(allocate(&root, a), 0);
+	assert_int_equal(fake.last.samples.precise, 0);
+	fake.precise = 2;
+	a.precise = 2;
+	assert_int_equal(allocate(&root, a), 0);
+	assert_int_equal(fake.last.samples.precise, 2);
+	a.precise = 3;
+	assert_int_equal(allocate(&root, a), -EOPNOTSUPP);
+	assert_contains(reason(), "PMU cpu0 has precise=2 at most");
+	a.precise = 4;
+	assert_int_equal(allocate(&root, a), -EINVAL);
+	a = sampled(PMC_CLASS_SOFT, 0);
+	a.precise = 1;
+	assert_int_equal(allocate(&root, a), -EOPNOTSUPP);
+	assert_contains(reason(), "class SOFT has no precise samples");
+}
+
+/* PERF-115, PERF-116, PERF-118, PERF-276: the hardware's values come with its precise samples. */
+static void test_values_of_hardware(void **state)
+{
+	const uint32_t values = PMCLOG_VALUE_ADDR | PMCLOG_VALUE_WEIGHT | PMCLOG_VALUE_DATA_SRC |
+				PMCLOG_VALUE_TXN | PMCLOG_VALUE_PHYS_ADDR;
+	struct wire_allocate_req a = sampled(PMC_CLASS_IAP, values);
+
+	fake.precise = 1;
+	fake.collects = true;
+	assert_int_equal(allocate(&root, a), -EOPNOTSUPP);
+	a.precise = 1;
+	assert_int_equal(allocate(&root, a), 0);
+	assert_true(fake.last.samples.sample_type ==
+		    (PERF_SAMPLE_ADDR | PERF_SAMPLE_WEIGHT | PERF_SAMPLE_DATA_SRC |
+		     PERF_SAMPLE_TRANSACTION | PERF_SAMPLE_PHYS_ADDR));
+	assert_int_equal(allocate(&user, a), -EPERM);
+	assert_contains(reason(), "phys-addr: it needs CAP_PERFMON");
+	fake.collects = false;
+	assert_int_equal(allocate(&root, a), -EOPNOTSUPP);
+	assert_contains(reason(), "phys-addr: this kernel collects it after the sampling program");
+	a.values = 1u << PMCLOG_VALUES;
+	assert_int_equal(allocate(&root, a), -EINVAL);
+}
+
+/* PERF-188, PERF-189, PERF-191, PERF-192, PERF-357: the sides and kinds of branches. */
+static void test_branches(void **state)
+{
+	struct wire_allocate_req a = sampled(PMC_CLASS_IAP, PMCLOG_VALUE_BRANCHES);
+
+	a.branch = PERF_SAMPLE_BRANCH_ANY;
+	assert_int_equal(allocate(&root, a), -EOPNOTSUPP);
+	assert_contains(reason(), "PMU cpu0 does not record such branches");
+	fake.branches = true;
+	assert_int_equal(allocate(&root, a), 0);
+	assert_true(fake.last.samples.branch == (PERF_SAMPLE_BRANCH_ANY | PERF_SAMPLE_BRANCH_USER |
+						 PERF_SAMPLE_BRANCH_KERNEL));
+	assert_true(fake.last.samples.sample_type == PERF_SAMPLE_BRANCH_STACK);
+	assert_int_equal(allocate(&user, a), -EPERM);
+	assert_contains(reason(), "use branch=usr");
+	a.caps |= PMC_CAP_USER;		/* the side of the event */
+	assert_int_equal(allocate(&user, a), 0);
+	assert_true(fake.last.samples.branch == (PERF_SAMPLE_BRANCH_ANY | PERF_SAMPLE_BRANCH_USER));
+	a.branch |= PERF_SAMPLE_BRANCH_KERNEL;
+	assert_int_equal(allocate(&user, a), -EPERM);
+	a.branch = 0;
+	assert_int_equal(allocate(&root, a), -EINVAL);
+	a.values = 0;
+	a.branch = PERF_SAMPLE_BRANCH_ANY;
+	assert_int_equal(allocate(&root, a), -EINVAL);
+}
+
+/* PERF-098, PERF-341: a rate, and its limits; a steered PMC has no period. */
+static void test_rates(void **state)
+{
+	struct wire_allocate_req a = sampled(PMC_CLASS_IAP, PMCLOG_VALUE_PERIOD);
+
+	a.rate = 5000;
+	assert_int_equal(allocate(&root, a), -EINVAL);
+	assert_contains(reason(), "the kernel steers the period of a PMC with a rate");
+	a.count = 0;
+	assert_int_equal(allocate(&root, a), 0);
+	assert_true(fake.last.samples.hz == 5000 && !fake.last.samples.sample_type);
+	fake.max_rate = 4999;
+	assert_int_equal(allocate(&root, a), -EINVAL);
+	assert_contains(reason(), "freq=5000: the kernel takes at most 4999 samples a second");
+	fake.max_rate = 0;
+	a.class = PMC_CLASS_SOFT;
+	a.event = 0x20009;
+	a.rate = 100001;
+	assert_int_equal(allocate(&root, a), -EINVAL);
+	assert_contains(reason(), "at most 100000 samples a second (of a software clock)");
+	a.mode = PMC_MODE_SS;
+	a.cpu = 0;
+	a.rate = 100;
+	a.flags = PMC_F_KGMON;
+	assert_int_equal(allocate(&root, a), -EINVAL);
+	assert_contains(reason(), "a kernel profile has addresses only, at one period");
+	a.values = a.flags = 0;
+	assert_int_equal(allocate(&root, a), -EINVAL);
+	assert_contains(reason(), "samples at a rate (freq=) need their periods");
 }
 
 static void test_event_names(void **state)
@@ -439,7 +559,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(test_share_of_rows), T(test_many_reasons), T(test_holder_in_a_container),
 		T(test_preference), T(test_rows_that_do_not_work_out),
-		T(test_what_counting_is_told), T(test_event_names), T(test_generic),
+		T(test_what_counting_is_told), T(test_precise), T(test_values_of_hardware),
+		T(test_branches), T(test_rates), T(test_event_names), T(test_generic),
 		T(test_generic_of_one_kind), T(test_generic_rules),
 		T(test_rules),
 		T(test_unregistered_event),

@@ -124,6 +124,16 @@ static void test_bytes(void **state)
 	ev.pl_u.pl_dn.pl_lost = 0x100000831;
 	expect_bytes(LOGFMT_NEW, &ev, "180002ee00000000 0089674523010000 3108000001000000");
 	expect_bytes(LOGFMT_OLD, &ev, "140001ee0000005a 00c2eb0b31080000 01000000");
+	memset(&ev, 0, sizeof(ev));
+	ev.pl_type = PMCLOG_TYPE_VALUES;
+	ev.pl_u.pl_v = (struct pmclog_ev_values){
+		.pl_pmcid = 0xfff20711, .pl_values = PMCLOG_VALUE_PERIOD | PMCLOG_VALUE_ADDR,
+		.pl_nwords = 2, .pl_word = { 1000, 0x7f1200000000 },
+	};
+	expect_bytes(LOGFMT_NEW, &ev, "280041ee00000000 0089674523010000 1107f2ff03000000"
+		     "e803000000000000 00000000127f0000");
+	expect_bytes(LOGFMT_OLD, &ev, "240041ee0000005a 00c2eb0b1107f2ff 03000000e8030000"
+		     "0000000000000000 127f0000");
 }
 
 /* The note behind a mapping's path, in both formats; left out where a reader would not take it. */

@@ -178,7 +178,8 @@ static int make_profile(void **state)
 static void add(uint32_t event, uint32_t process, pid_t tid, uint32_t stack, uint64_t samples)
 {
 	assert_in_range(profile.ntallies, 0, sizeof(tallies) / sizeof(tallies[0]) - 1);
-	tallies[profile.ntallies++] = (struct tally){ event, process, tid, stack, samples };
+	tallies[profile.ntallies++] = (struct tally){ event, process, tid, stack, samples,
+						      samples };
 	profile.samples += samples;
 	event_samples[event] += samples;
 }

@@ -35,8 +35,33 @@ enum pmclog_type {
 	PMCLOG_TYPE_THR_EXIT = 19,
 	PMCLOG_TYPE_PROC_CREATE = 20,
 	PMCLOG_TYPE_MAPPINGCHANGE = 0x40,
+	PMCLOG_TYPE_VALUES = 0x41,	/* not FreeBSD's, as those that follow */
 	PMCLOG_TYPE_THR_VALUE = 0x50	/* not FreeBSD's, only with PMC_F_LOG_THREXIT */
 };
+
+/*
+ * Values of a sample, which its PMC asked for: bits of the record VALUES, whose words have them in
+ * this order.  Each has one word, but for registers: the machine (EM_X86_64 …) in the upper half of
+ * a word and perf's ABI in the lower one, and, unless the ABI is 0, perf's mask of registers and a
+ * word for each of its bits; and branches: their number, and for each, newest first, its source,
+ * its target and perf's word of flags.
+ */
+enum pmclog_value {
+	PMCLOG_VALUE_PERIOD = 0x001,	/* events that the sample stands for */
+	PMCLOG_VALUE_ADDR = 0x002,	/* of the data */
+	PMCLOG_VALUE_PHYS_ADDR = 0x004,
+	PMCLOG_VALUE_DATA_PAGE = 0x008,	/* bytes of the data's page */
+	PMCLOG_VALUE_CODE_PAGE = 0x010,	/* … and of the sampled address's */
+	PMCLOG_VALUE_CGROUP = 0x020,	/* its number (version 2) */
+	PMCLOG_VALUE_WEIGHT = 0x040,
+	PMCLOG_VALUE_DATA_SRC = 0x080,
+	PMCLOG_VALUE_TXN = 0x100,
+	PMCLOG_VALUE_USER_REGS = 0x200,
+	PMCLOG_VALUE_INTR_REGS = 0x400,	/* of the interrupted code */
+	PMCLOG_VALUE_BRANCHES = 0x800
+};
+#define PMCLOG_VALUES	  12u		/* bits */
+#define PMCLOG_VALUES_MAX 320u		/* words of a record */
 
 /* pl_type of MAPPINGCHANGE, for old sources. */
 #define PMCLOG_MAPPING_INSERT 1

@@ -244,6 +244,16 @@ void hop_end(const struct hop *h) {}
 bool perf_cpu_online(unsigned int cpu) { return cpu < FAKE_CPUS && !fake.offline[cpu]; }
 unsigned int perf_ncpu(void) { return FAKE_CPUS; }
 
+uint64_t sampler_max_rate(void) { return fake.max_rate; }
+bool sampler_collects(void) { return fake.collects; }
+unsigned int perf_max_precise(const char *pmu) { return fake.precise; }
+const char *perf_error(int err) { return strerror(-err); }
+
+int perf_takes(const char *pmu, const struct perf_event_spec *spec)
+{
+	return spec->branch && !fake.branches ? -EOPNOTSUPP : 0;
+}
+
 /* --- count.h ------------------------------------------------------------------------------- */
 
 int count_init(struct engine *e) { return 0; }

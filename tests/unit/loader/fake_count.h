@@ -38,6 +38,10 @@ struct fake {
 	unsigned int perf_registers;	/* bit per enum fake_register that perf counts */
 	bool kfunc;			/* programs read registers */
 	const char *lacks_perf;		/* what engine_probe() finds */
+	unsigned int precise;		/* the most precise samples of a PMU */
+	bool branches;			/* a PMU records branches */
+	uint64_t max_rate;		/* samples a second; 0: unknown */
+	bool collects;			/* the kernel is of 6.3 or newer */
 	uint64_t hidden;		/* what count_hidden_switches() does */
 	enum abi_proof proof;		/* what a second descriptor is */
 	/* what is seen */

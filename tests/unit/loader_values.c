@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Values of samples: from the ring's record to the log's words, and which sample they belong to. */
+#include <string.h>
+
+#include "loader/pmc/sample_values.h"
+#include "loader/pmc/value_record.h"
+#include "unit.h"
+
+#define N(array) (sizeof(array) / sizeof((array)[0]))
+
+static struct abi_values values;
+static struct abi_rec rec = { .kind = ABI_REC_VALUES, .time = 5, .pmc = 7, .tid = 9, .cpu = 1 };
+static const struct abi_rec sample = { .kind = ABI_REC_SAMPLE, .time = 5, .pmc = 7, .tid = 9,
+				       .cpu = 1 };
+static struct pmclog_ev_values v;
+
+static void keep(struct sample_values *s, size_t bytes)
+{
+	rec.n = (__u16)(bytes / 8);
+	sample_values_keep(s, &rec, (const uint64_t *)&values);
+}
+
+static void expect(uint32_t bits, const uint64_t *words, unsigned int n)
+{
+	assert_int_equal(v.pl_values, bits);
+	assert_int_equal(v.pl_nwords, n);
+	assert_memory_equal(v.pl_word, words, n * sizeof(*words));
+}
+
+/*
+ * PERF-276 to words of the kernel: PERF-277, PERF-278, PERF-279, PERF-280, PERF-281 (data sources),
+ * PERF-282, PERF-283, PERF-284, PERF-285, PERF-286, PERF-287, PERF-288, PERF-289, PERF-290
+ * (transactions) are as the kernel has them.
+ */
+static void test_words(void **state)
+{
+	static const uint64_t wanted[] = { 100, 0x7f00, 33, 0x5080021, 0x9abc00000055 };
+	struct sample_values *s = sample_values_new(2);
+
+	memset(&values, 0, sizeof(values));
+	values.values = PMCLOG_VALUE_PERIOD | PMCLOG_VALUE_ADDR | PMCLOG_VALUE_WEIGHT |
+			PMCLOG_VALUE_DATA_SRC | PMCLOG_VALUE_TXN;
+	values.word[ABI_VALUE_PERIOD] = 100;
+	values.word[ABI_VALUE_ADDR] = 0x7f00;
+	values.word[ABI_VALUE_WEIGHT] = 33;
+	values.word[ABI_VALUE_DATA_SRC] = 0x5080021;
+	values.word[ABI_VALUE_TXN] = 0x9abc00000055;
+	keep(s, 8 * (1 + ABI_VALUES));
+	assert_true(sample_values_take(s, &sample, &v));
+	expect((uint32_t)values.values, wanted, N(wanted));
+	/* Once. */
+	assert_false(sample_values_take(s, &sample, &v));
+	sample_values_free(s);
+}
+
+/* PERF-266, PERF-267, PERF-268, PERF-269, PERF-270, PERF-271, PERF-272: perf's branches. */
+static void test_branches(void **state)
+{
+	static const uint64_t wanted[] = { 2, 0x10, 0x20, 1, 0x30, 0x40, 0xe };
+	struct sample_values *s = sample_values_new(2);
+
+	memset(&values, 0, sizeof(values));
+	values.values = PMCLOG_VALUE_BRANCHES;
+	values.word[ABI_VALUE_BRANCHES] = 2;
+	memcpy(values.branch, wanted + 1, 6 * 8);
+	keep(s, sizeof(values));
+	assert_true(sample_values_take(s, &sample, &v));
+	expect(PMCLOG_VALUE_BRANCHES, wanted, N(wanted));
+	values.word[ABI_VALUE_BRANCHES] = ABI_BRANCHES + 1;	/* a damaged record */
+	keep(s, sizeof(values));
+	assert_true(sample_values_take(s, &sample, &v));
+	assert_int_equal(v.pl_nwords, 1 + 3 * ABI_BRANCHES);
+	sample_values_free(s);
+}
+
+/* All values there are have room in a record; a thread without registers has a word for that. */
+static void test_all(void **state)
+{
+	struct sample_values *s = sample_values_new(2);
+
+	memset(&values, 0xff, sizeof(values));
+	values.word[ABI_VALUE_BRANCHES] = ABI_BRANCHES;
+	keep(s, sizeof(values));
+	assert_true(sample_values_take(s, &sample, &v));
+	assert_true(v.pl_nwords <= PMCLOG_VALUES_MAX);
+	memset(&values, 0, sizeof(values));
+	values.values = PMCLOG_VALUE_USER_REGS | PMCLOG_VALUE_INTR_REGS;
+	keep(s, offsetof(struct abi_values, branch));
+	assert_true(sample_values_take(s, &sample, &v));
+	assert_int_equal(v.pl_nwords, 2);
+	assert_int_equal((uint32_t)v.pl_word[0], 0);
+	sample_values_free(s);
+}
+
+/* Another sample's are not taken, nor those of a record that is longer than all values. */
+static void test_other_sample(void **state)
+{
+	struct sample_values *s = sample_values_new(2);
+	struct abi_rec other = sample;
+
+	assert_false(sample_values_take(s, &sample, &v));
+	memset(&values, 0, sizeof(values));
+	keep(s, 8);
+	other.time++;
+	assert_false(sample_values_take(s, &other, &v));
+	other = sample;
+	other.tid++;
+	assert_false(sample_values_take(s, &other, &v));
+	other = sample;
+	other.pmc++;
+	assert_false(sample_values_take(s, &other, &v));
+	other = sample;
+	other.cpu = 0;
+	assert_false(sample_values_take(s, &other, &v));
+	other.cpu = 2;
+	assert_false(sample_values_take(s, &other, &v));
+	assert_true(sample_values_take(s, &sample, &v));
+	keep(s, sizeof(values) + 8);
+	assert_false(sample_values_take(s, &sample, &v));
+	sample_values_free(s);
+}
+
+/* The rest of a tick goes to the next record of the kind. */
+static void test_ticks(void **state)
+{
+	struct value_clock t = { .rate = 0 };
+
+	assert_int_equal(value_record_ticks(&t, ABI_REC_VALUES, 12345), 12345);
+	t.rate = 1000;
+	assert_int_equal(value_record_ticks(&t, ABI_REC_VALUES, 1500000), 1);
+	assert_int_equal(value_record_ticks(&t, ABI_REC_EXIT, 1500000), 1);
+	assert_int_equal(value_record_ticks(&t, ABI_REC_VALUES, 1500000), 2);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_words), cmocka_unit_test(test_branches),
+		cmocka_unit_test(test_all), cmocka_unit_test(test_other_sample),
+		cmocka_unit_test(test_ticks),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
