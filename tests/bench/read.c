@@ -127,12 +127,12 @@ static void read_self_group(const struct bench *b)
 		.name = "pmc_group_read self, 4 hardware PMCs", .unit = b->unit, .ours = &ours,
 		.other = &one, .other_name = "pmc_read of one", .judge = JUDGE_RATIO, .goal = 1.5,
 	};
-	struct source group = { .members = 4, .fd = -1 };
-	struct source alone = { .id = pmc_open(hard_events, getpid(), 0), .fd = -1 };
-	int old = user_access(1);
+	struct source group = { .members = 4, .fd = -1 }, alone = { .fd = -1 };
+	int old = user_access(1);	/* before the first is allocated */
 	pmc_id_t ids[4];
 	uint32_t number;
 
+	alone.id = pmc_open(hard_events, getpid(), 0);
 	measure(b, &alone, &one);
 	check_pmc(pmc_release(alone.id), "pmc_release");
 	check_pmc(pmc_group_create(&number), "pmc_group_create");
