@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Code that a process has compiled itself: /tmp/perf-PID.map, lines of START SIZE NAME in hex.  The
- * process may still be writing: if an address is not found, new lines are read.  /tmp is open to
- * all users, so the file must belong to the user of the process, to us or to root.
+ * Code that a process has compiled itself: /tmp/perf-PID.map, lines of START SIZE NAME in hex, or a
+ * jitdump (jitdump.c) that the process has mapped.  The process may still be writing: if an address
+ * is not found, new lines are read.  /tmp is open to all users, so the file must belong to the user
+ * of the process, to us or to root.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -21,7 +22,9 @@
 /* The state of reading the file. */
 struct jit {
 	char root[32];		/* of the process; "" if it has ended */
-	char path[32];		/* of the map, below `root` */
+	const char *path;	/* of the map, below `root` … */
+	char room[32];		/* … if it is no jitdump */
+	bool dump;
 	uid_t user;		/* of the process, or ours */
 	ino_t ino;
 	struct timespec mtime;
@@ -105,11 +108,6 @@ static int jit_read_map(struct object *o, int fd, const struct stat *st)
 	char *text;
 	int err;
 
-	if (st->st_ino != j->ino || st->st_size < j->done) {
-		entries_free(&o->names);
-		j->done = 0;
-		j->bad = 0;
-	}
 	room = st->st_size - j->done > MAP_MOST ? MAP_MOST : (size_t)(st->st_size - j->done);
 	text = malloc(room + 1);
 	if (!text)
@@ -121,6 +119,21 @@ static int jit_read_map(struct object *o, int fd, const struct stat *st)
 	text[len] = '\0';
 	err = jit_add_lines(o, text, len);
 	free(text);
+	return err;
+}
+
+static int jit_read(struct object *o, int fd, const struct stat *st)
+{
+	struct jit *j = o->jit;
+	int err;
+
+	if (st->st_ino != j->ino || st->st_size < j->done) {
+		entries_free(&o->names);
+		j->done = 0;
+		j->bad = 0;
+	}
+	err = j->dump ? jitdump_read(o, fd, st->st_size, &j->done, &j->bad) :
+			jit_read_map(o, fd, st);
 	j->ino = st->st_ino;
 	j->size = st->st_size;
 	j->mtime = st->st_mtim;
@@ -140,13 +153,14 @@ bool jit_refresh(struct object *o)
 		return false;
 	if (!j->ino || st.st_ino != j->ino || st.st_size != j->size ||
 	    st.st_mtim.tv_sec != j->mtime.tv_sec || st.st_mtim.tv_nsec != j->mtime.tv_nsec) {
-		changed = jit_read_map(o, fd, &st) == 0;
+		changed = jit_read(o, fd, &st) == 0;
 		o->image.state = IMAGE_OPEN;
 		o->image.why = NULL;
 		if (j->bad)
 			object_state(o, o->names.n ? IMAGE_OPEN : IMAGE_BAD, "%s%s: %" PRIu64
-				     " lines are not START SIZE NAME", root ? root : "", j->path,
-				     j->bad);
+				     "%s", root ? root : "", j->path, j->bad,
+				     j->dump ? " records are not a jitdump's" :
+					       " lines are not START SIZE NAME");
 	}
 	close(fd);
 	return changed;
@@ -184,13 +198,15 @@ static void jit_locate(struct object *o, pid_t pid)
 	struct stat st;
 
 	j->user = geteuid();
-	snprintf(j->path, sizeof(j->path), "/proc/%d", (int)pid);
-	if ((!root || !*root) && stat(j->path, &st) == 0) {
+	snprintf(j->room, sizeof(j->room), "/proc/%d", (int)pid);
+	if ((!root || !*root) && stat(j->room, &st) == 0) {
 		j->user = st.st_uid;
 		snprintf(j->root, sizeof(j->root), "/proc/%d/root", (int)pid);
 		pid = pid_innermost(pid);
 	}
-	snprintf(j->path, sizeof(j->path), "/tmp/perf-%d.map", (int)pid);
+	snprintf(j->room, sizeof(j->room), "/tmp/perf-%d.map", (int)pid);
+	j->dump = jitdump_path(o->image.path);
+	j->path = j->dump ? o->image.path : j->room;
 }
 
 int jit_open(struct object *o, pid_t pid)

@@ -109,6 +109,13 @@ int jit_open(struct object *o, pid_t pid);	/* 0, or -errno: there is no map */
 struct entry *jit_find(struct object *o, uint64_t address);	/* NULL: the map has none */
 bool jit_refresh(struct object *o);	/* the map has changed and was read again */
 
+/* --- jitdump.c --------------------------------------------------------------------------- */
+
+/* Is this the path of a jitdump: jit-PID.dump? */
+bool jitdump_path(const char *path);
+/* Adds the functions behind *done and moves it; counts bad records.  0 or -ENOMEM. */
+int jitdump_read(struct object *o, int fd, off_t size, off_t *done, uint64_t *bad);
+
 /* --- dwarf.c ----------------------------------------------------------------------------- */
 
 struct dwarf_frame {

@@ -176,8 +176,17 @@ void space_copy(struct space *to, const struct space *from)
 {
 	space_clear(to);
 	*to = *from;
+	to->dump = NULL;
 	if (to->maps)
 		to->maps->users++;
+}
+
+int space_announce(struct space *space, struct image *dump, uint32_t number)
+{
+	space->dump = dump;
+	space->asked = false;
+	space->number = number;
+	return 0;
 }
 
 bool space_place(const struct space *space, struct symbols *symbols, uint64_t address,

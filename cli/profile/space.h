@@ -22,6 +22,7 @@ struct space_maps;
 struct space {
 	struct space_maps *maps;	/* NULL: none */
 	struct image *jit;	/* of addresses outside all mappings */
+	struct image *dump;	/* the jitdump that the process has mapped */
 	bool asked;		/* it was looked for */
 	uint32_t number;	/* changes with every change; a child begins with its parent's */
 };
@@ -34,6 +35,8 @@ int space_map(struct space *space, uint64_t start, uint64_t base, struct image *
 	      uint32_t number);
 int space_unmap(struct space *space, struct symbols *symbols, uint64_t start, uint64_t end,
 		uint32_t number);
+/* A page of a jitdump is mapped to announce it; no code is there.  Returns 0. */
+int space_announce(struct space *space, struct image *dump, uint32_t number);
 void space_copy(struct space *to, const struct space *from);
 void space_clear(struct space *space);
 

@@ -144,6 +144,19 @@ int symbols_debuginfod(void)
 	return debuginfod_check();
 }
 
+bool symbols_is_jitdump(const char *path)
+{
+	return jitdump_path(path);
+}
+
+struct image *symbols_jitdump(struct symbols *s, struct image *dump, pid_t pid)
+{
+	struct object *o = (struct object *)dump;
+	int err = !o || s->config.no_names ? -ENOENT : jit_open(o, pid);
+
+	return err == 0 || err == -EPERM ? dump : symbols_jit(s, pid);
+}
+
 /* Opens files again that lack names.  Some may then ask for more. */
 static void symbols_reopen(struct symbols *s)
 {

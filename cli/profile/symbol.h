@@ -126,6 +126,11 @@ int symbols_add(struct symbols *s, struct image *image, uint64_t start, const ch
 /* The JIT map of a process, an image with addresses as offsets; NULL: it has none. */
 struct image *symbols_jit(struct symbols *s, pid_t pid);
 
+/* Is this mapping a jitdump? */
+bool symbols_is_jitdump(const char *path);
+/* Its image `dump`; if it is NULL or cannot be read: the JIT map. */
+struct image *symbols_jitdump(struct symbols *s, struct image *dump, pid_t pid);
+
 /*
  * May this offset be code of the image?  Opens the file.  True also for a file that is missing or
  * not ELF.

@@ -121,6 +121,8 @@ static int map_in(struct walk *w, const struct pmclog_ev_map_in *mi)
 
 	if (!image || !p)
 		return walk_no_memory();
+	if (symbols_is_jitdump(mi->pl_pathname))
+		return process_mapped(p, space_announce(&p->space, image, ++w->spaces));
 	return process_mapped(p, space_map(&p->space, mi->pl_start, mi->pl_start, image,
 					   ++w->spaces));
 }
@@ -373,7 +375,7 @@ void walk_place(struct walk *w, const struct walk_sample *s, size_t i, struct pl
 	if (space_place(&p->space, w->symbols, pc, place))
 		return;
 	if (!p->space.asked) {
-		struct image *jit = symbols_jit(w->symbols, p->shown.pid);
+		struct image *jit = symbols_jitdump(w->symbols, p->space.dump, p->shown.pid);
 
 		p->space.asked = true;
 		if (jit) {

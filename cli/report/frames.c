@@ -7,11 +7,13 @@
 
 #define REPLACEMENT "\xef\xbf\xbd"	/* U+FFFD */
 
-/* Maps of JIT code that programs write: perf-PID.map. */
+/* Maps of JIT code that programs write: perf-PID.map, jit-PID.dump. */
 static bool image_is_jit(const char *name)
 {
 	size_t digits;
 
+	if (symbols_is_jitdump(name))
+		return true;
 	if (strncmp(name, "perf-", 5) != 0)
 		return false;
 	digits = strspn(name + 5, "0123456789");

@@ -146,6 +146,11 @@ const char *symbol_text(const struct symbol *symbol, char room[static 24])
 	return room;
 }
 
+bool symbols_is_jitdump(const char *path)
+{
+	return false;
+}
+
 const struct image *symbols_each(const struct symbols *s, size_t i)
 {
 	return i < sizeof(images) / sizeof(images[0]) ? &images[i] : NULL;

@@ -235,3 +235,26 @@ import json, sys
 s = json.load(sys.stdin)["statistics"]
 assert s["unknown_function"] == 0 and s["exec_elf"] == 1, s'
 }
+
+@test "functions of a jitdump that a process has mapped, if it belongs to somebody trusted" {
+	mkdir -p jit/tmp
+	python3 "$BATS_TEST_DIRNAME/jitdump.py" jit/tmp/jit-10.dump jit.log
+	folded() { pmcstat -R jit.log -r jit --folded - 2>told; }
+	folded | diff - <(cat <<-'END'
+		java;[jit-10.dump] 0x7f0000000082_[j] 1
+		java;[jit-10.dump] 0x7f00000000c3_[j] 1
+		java;Lcom/Example:.run_[j] 1
+		java;newer_[j] 1
+	END
+	)
+	grep -q "jit-10.dump: 1 records are not a jitdump's" told
+	head -c 20 jit/tmp/jit-10.dump >short
+	mv short jit/tmp/jit-10.dump
+	[ "$(folded | grep -c '0x7f00000000')" -eq 4 ]
+	if [ "$(id -u)" = 0 ]; then
+		python3 "$BATS_TEST_DIRNAME/jitdump.py" jit/tmp/jit-10.dump jit.log
+		chown 12345 jit/tmp/jit-10.dump
+		[ "$(folded | grep -c '0x7f00000000')" -eq 4 ]
+		grep -q 'belongs to user 12345' told
+	fi
+}
