@@ -17,6 +17,7 @@
 #include "loader/config/config.h"
 #include "loader/process/mappings_read.h"
 #include "loader/server/server.h"
+#include "loader/tables/tables.h"
 
 #define MIN_MAJOR   6
 #define MIN_MINOR   1
@@ -70,6 +71,7 @@ static helper_job *const errand_jobs[ERRAND_JOBS] = {
 	[ERRAND_MAPPINGS] = mappings_read_job,
 	[ERRAND_NAMES] = site_name_job,
 	[ERRAND_FILTER] = tracefs_filter_job,
+	[ERRAND_TABLE] = tables_job,
 };
 
 /* The list must be valid.  A missing module is no failure: only its registers are out of reach. */

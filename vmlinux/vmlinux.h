@@ -36,6 +36,7 @@ enum bpf_map_type {
 	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
 	BPF_MAP_TYPE_ARRAY_OF_MAPS = 12,
 	BPF_MAP_TYPE_LRU_HASH = 9,
+	BPF_MAP_TYPE_QUEUE = 22,
 	BPF_MAP_TYPE_RINGBUF = 27,
 };
 /* The value is the running kernel's. */
@@ -129,13 +130,20 @@ struct signal_struct {
 	unsigned long min_flt, maj_flt;
 };
 
+typedef struct {
+	void *vdso;
+} mm_context_t;
 struct mm_struct {
 	unsigned long flags;
 	unsigned long start_code;
+	mm_context_t context;
 };
+struct file;
 struct vm_area_struct {
 	unsigned long vm_start, vm_end;
 	unsigned long vm_flags;
+	unsigned long vm_pgoff;
+	struct file *vm_file;
 };
 /* From Linux 6.18 on. */
 typedef struct {
@@ -183,8 +191,17 @@ struct pid {
 enum pid_type {
 	PIDTYPE_TGID = 1,
 };
+struct super_block {
+	u32 s_dev;
+};
+struct timespec64 {
+	s64 tv_sec;
+	long tv_nsec;
+};
 struct inode {
 	unsigned long i_ino;
+	struct super_block *i_sb;
+	struct timespec64 i_ctime;	/* until Linux 6.6 */
 	void *i_private;
 };
 struct proc_inode {
@@ -246,6 +263,11 @@ struct bpf_iter_meta {
 struct bpf_iter__task {
 	struct bpf_iter_meta *meta;
 	struct task_struct *task;
+};
+struct bpf_iter__task_vma {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+	struct vm_area_struct *vma;
 };
 
 /* What a program that an overflow runs gets, as the kernel has it. */
@@ -342,12 +364,19 @@ struct trace_event_raw_sys_enter {
 	unsigned long args[6];
 };
 
+struct trace_event_raw_sys_exit {
+	struct trace_entry ent;
+	long id;
+	long ret;
+};
+
 /* Only ever read through PT_REGS_*_CORE, and by programs that get a typed pointer. */
 struct pt_regs {
 	unsigned long di, si, dx, cx, r8, ip, sp, ax;
+	unsigned long bx, bp, r9, r10, r11, r12, r13, r14, r15, cs;
 	unsigned long orig_ax;		/* the system call's number on x86 … */
 	int syscallno;			/* … and on arm64 */
-	u64 pc;				/* arm64's `ip` */
+	u64 regs[31], pc, pstate, orig_x0;	/* arm64 */
 };
 struct user_pt_regs {
 	u64 regs[31];

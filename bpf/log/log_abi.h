@@ -92,11 +92,11 @@ struct abi_sampler {
 	__u32 depth;			/* addresses of a side; 0: only the sampled one */
 	__u32 both_sides;
 	__u32 hides_kernel;		/* record ABI_PC_KERNEL for the kernel's side */
+	__u32 unwind;			/* the user's side by tables, not by frame pointers */
+	__u32 values;			/* of each sample */
 	struct abi_samples count;	/* never reset: the daemon takes differences */
 	__u64 period;			/* of hits that a program counts: every nth is a sample … */
-	__u64 hits;			/* … since the period was set */
-	__u32 values;			/* of each sample */
-	__u32 reserved;			/* a cache line each */
+	__u64 hits;			/* … since the period was set; a cache line each */
 };
 
 _Static_assert(sizeof(struct abi_rec) == 32, "abi");

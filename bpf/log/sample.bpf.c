@@ -16,6 +16,11 @@ struct samplers_map samplers SEC(".maps");
 struct rings_map rings SEC(".maps");
 struct hit_rooms_map hit_rooms SEC(".maps");
 struct hit_scratch_map hit_scratch SEC(".maps");
+/* bpf/mapping's, which the daemon shares with this object. */
+struct unwind_chunks_map unwind_chunks SEC(".maps");
+struct unwind_files_map unwind_files SEC(".maps");
+struct unwind_processes_map unwind_processes SEC(".maps");
+struct unwind_notes_map unwind_notes SEC(".maps");
 
 const volatile bool nested = false;
 struct abi_level level = {};
@@ -28,6 +33,12 @@ struct {
 	__type(key, u32);
 	__type(value, struct scratch);
 } scratch SEC(".maps");
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct walk);
+} walks SEC(".maps");
 
 /* True if the kernel pauses the event because of its rate; its further counts are lost. */
 static __always_inline bool is_paused(struct perf_event *event)
@@ -40,24 +51,19 @@ int on_overflow(struct bpf_perf_event_data *ctx)
 {
 	u32 zero = 0;
 	struct scratch *s = bpf_map_lookup_elem(&scratch, &zero);
+	struct walk *walk = bpf_map_lookup_elem(&walks, &zero);
 	struct perf_event *event = BPF_CORE_READ((struct bpf_perf_event_data_kern *)ctx, event);
 	u32 pmc = (u32)BPF_CORE_READ(event, attr.sig_data);
 	struct abi_sampler *of = sampler_of(pmc);
-	struct values_scratch *v;
+	struct values_scratch *v = bpf_map_lookup_elem(&values_scratch, &zero);
 
 	if (!of)
 		return 0;
 	__sync_fetch_and_add(&of->count.samples, 1);
 	if (is_paused(event))
 		__sync_fetch_and_add(&of->count.paused, 1);
-	if (!s)
-		return 0;
-	if (!of->values) {
-		sample_put(ctx, PT_IP(ctx), 0, s, of, pmc);
-		return 0;
-	}
-	v = bpf_map_lookup_elem(&values_scratch, &zero);
-	if (v)
-		sample_put_with(ctx, PT_IP(ctx), 0, s, of, pmc, v, values_collect(ctx, of, &v->v));
+	if (s && (v || !of->values))
+		sample_put_with(ctx, PT_IP(ctx), 0, s, walk, of, pmc, v,
+				v && of->values ? values_collect(ctx, of, &v->v) : 0);
 	return 0;
 }

@@ -9,6 +9,7 @@
 #include "vmlinux/vmlinux.h"
 #include <bpf/bpf_helpers.h>
 
+#include "bpf/unwind/walk.bpf.h"
 #include "number.bpf.h"
 #include "ring.bpf.h"
 
@@ -32,6 +33,7 @@ struct scratch {
 	struct abi_rec rec;
 	__u64 pc[2 * ABI_CHAIN_MAX + 1];
 };
+_Static_assert(2 * ABI_CHAIN_MAX + 1 == WALK_ROOM, "the walk's room");
 
 /* Values of a sample, which go into the ring before it. */
 struct values_scratch {
@@ -58,32 +60,51 @@ static __always_inline u64 chain(void *ctx, void *to, u32 depth, u64 flags, bool
 	return got > depth ? depth : got;
 }
 
+/*
+ * Puts the user's side behind n addresses; returns how many there are then.  Programs without
+ * memory for a walk follow frame pointers.
+ */
+static __always_inline u32 sample_user(void *ctx, struct scratch *s, struct walk *walk,
+				       const struct abi_sampler *of, u32 n, bool *cut)
+{
+	if (walk && of->unwind) {
+		walk_user(walk, s->pc, n, of->depth, s->rec.pid);
+		s->rec.end = walk->end;
+		s->rec.pointers = walk->pointers;
+		return walk->n;
+	}
+	barrier_var(n);
+	if (n > ABI_CHAIN_MAX)
+		n = ABI_CHAIN_MAX;
+	return n + chain(ctx, s->pc + n, of->depth, BPF_F_USER_STACK, cut);
+}
+
 /* Fills in the record's addresses; the kernel's begin behind `skip` frames. */
 static __always_inline u32 sample_fill(void *ctx, u64 ip, u64 skip, struct scratch *s,
-				       const struct abi_sampler *of)
+				       struct walk *walk, const struct abi_sampler *of)
 {
 	bool user = !(ip >> 63), cut = false;
-	u32 depth = of->depth;
-	u64 n = 0;
+	u32 depth = of->depth, n = 0;
 
 	s->pc[0] = !user && of->hides_kernel ? ABI_PC_KERNEL : ip;
 	if (!depth)
 		return 1;
-	if (user)
-		n = chain(ctx, s->pc, depth, BPF_F_USER_STACK, &cut);
-	else if (!of->hides_kernel)
-		n = chain(ctx, s->pc, depth, skip & 0xff, &cut);
-	if (!n)
-		n = 1;
-	if (of->both_sides && !user) {
-		s->rec.flags |= cut ? ABI_REC_CUT_INSIDE : 0;
-		barrier_var(n);
-		if (n > ABI_CHAIN_MAX)
-			n = ABI_CHAIN_MAX;
-		n += chain(ctx, s->pc + n, depth, BPF_F_USER_STACK, &cut);
+	if (!user) {
+		if (!of->hides_kernel)
+			n = chain(ctx, s->pc, depth, skip & 0xff, &cut);
+		n = n ?: 1;
 	}
+	if (!user && of->both_sides) {
+		s->rec.flags |= cut ? ABI_REC_CUT_INSIDE : 0;
+		cut = false;
+	}
+	if (user || of->both_sides)
+		n = sample_user(ctx, s, walk, of, n, &cut);
+	/* Hardware may know it better than the registers do. */
+	if (user)
+		s->pc[0] = ip;
 	s->rec.flags |= cut ? ABI_REC_CUT : 0;
-	return n;
+	return n ?: 1;
 }
 
 /* The PMC of that id; NULL: it was released before. */
@@ -126,7 +147,7 @@ static __always_inline bool sample_values_output(void *ring, const struct abi_re
  * stack has `skip` frames; `v`: values of so many bytes, or none.
  */
 static __always_inline void sample_put_with(void *ctx, u64 ip, u64 skip, struct scratch *s,
-					    struct abi_sampler *of, u32 pmc,
+					    struct walk *walk, struct abi_sampler *of, u32 pmc,
 					    struct values_scratch *v, u32 value_bytes)
 {
 	u32 cpu = bpf_get_smp_processor_id(), n, bytes;
@@ -146,7 +167,7 @@ static __always_inline void sample_put_with(void *ctx, u64 ip, u64 skip, struct 
 		__sync_fetch_and_add(&of->count.dropped, 1);
 		return;
 	}
-	n = sample_fill(ctx, ip, skip, s, of);
+	n = sample_fill(ctx, ip, skip, s, walk, of);
 	s->rec.n = n;
 	bytes = n * 8;
 	if (bytes > MAX_BYTES)
@@ -158,7 +179,7 @@ static __always_inline void sample_put_with(void *ctx, u64 ip, u64 skip, struct 
 static __always_inline void sample_put(void *ctx, u64 ip, u64 skip, struct scratch *s,
 				       struct abi_sampler *of, u32 pmc)
 {
-	sample_put_with(ctx, ip, skip, s, of, pmc, NULL, 0);
+	sample_put_with(ctx, ip, skip, s, NULL, of, pmc, NULL, 0);
 }
 
 #endif

@@ -83,6 +83,108 @@ enum unwind_cut {
 #define UNWIND_ROW_LOW(row)    ((row) & 0xffffu)
 #define UNWIND_ROW_RULE(row)   ((row) >> 16)
 
+/* --- in the kernel's memory ------------------------------------------------------------------- */
+
+/*
+ * Tables are published in chunks, arrays of words that the daemon maps.  A file's pages and rules
+ * are in one chunk, the rows of a page in one as well.  A page is two words.
+ */
+#define UNWIND_CHUNK_WORDS 65536u
+#define UNWIND_CHUNKS_MAX  1024u
+#define UNWIND_PAGE_WORDS  2u
+#define UNWIND_PAGE_ROWS(first, rows) ((__u32)(first) | ((__u32)(rows) - 1) << 16)
+#define UNWIND_PAGE_FIRST(word)	      ((word) & 0xffffu)
+#define UNWIND_PAGE_COUNT(word)	      (((word) >> 16) + 1)
+/* The second word: 1 + the chunk; 0: the page has no rows. */
+
+#define UNWIND_RULE_WORDS 4u
+
+/* An executable segment: where its code is in the file, and what to add for its address. */
+struct unwind_segment {
+	__u64 offset, size;
+	__u64 add;
+};
+#define UNWIND_SEGMENTS 4u
+
+enum unwind_file_state {
+	UNWIND_FILE_NEW,		/* no table yet: mappings of it are noted */
+	UNWIND_FILE_ASKED,		/* the daemon works at it */
+	UNWIND_FILE_READY,
+	UNWIND_FILE_POINTERS,		/* it has no information: frame pointers are all there is */
+	UNWIND_FILE_REFUSED		/* chains end in it */
+};
+
+/*
+ * A mapped file, by number.  The daemon changes it: `gen` is odd meanwhile, and readers that see
+ * another value afterwards than before have read nothing of worth.
+ */
+struct unwind_file {
+	__u32 gen;
+	__u32 state;			/* enum unwind_file_state */
+	__u32 used;			/* a walk has used it; the daemon clears it */
+	__u32 npages;
+	__u64 base;			/* address of the first page */
+	__u32 chunk, pages, rules;	/* words in that chunk */
+	__u32 nsegments;
+	struct unwind_segment segment[UNWIND_SEGMENTS];
+};
+#define UNWIND_FILES	 8192u		/* numbers, a power of two */
+#define UNWIND_FILE_NONE 0u		/* memory without a file */
+#define UNWIND_FILE_VDSO 1u
+#define UNWIND_FILE_LOST 2u		/* there was no number left */
+#define UNWIND_FILE_FIRST 3u		/* of those that programs give to files */
+
+/* A file's identity: its content has changed if its time has. */
+struct unwind_key {
+	__u64 inode;
+	__u64 changed;			/* ctime, ns */
+	__u32 device;			/* as the kernel numbers it */
+	__u32 reserved;
+};
+
+/* An executable mapping. */
+struct unwind_mapping {
+	__u64 start;
+	__u64 origin;			/* where the file's first byte would be */
+	__u32 pages;			/* of 4096 bytes */
+	__u32 file;
+};
+#define UNWIND_MAPPINGS 128u		/* of a process; a power of two */
+#define UNWIND_MAPPING_SHIFT 12
+#define UNWIND_STALE	1u		/* the daemon reads them again */
+#define UNWIND_FULL	2u		/* there are more than have room */
+
+/* A process, by its number in the initial PID namespace; mappings are sorted and do not overlap. */
+struct unwind_process {
+	__u32 gen;			/* odd while it changes */
+	__u32 n;
+	__u32 stale;			/* 0, or why mappings are missing */
+	__u32 exec;			/* the program's number: self_exec_id */
+	struct unwind_mapping map[UNWIND_MAPPINGS];
+};
+
+/* How often the mappings of some processes have changed, and begun to change. */
+struct unwind_changes {
+	__u32 begun, done;
+};
+#define UNWIND_CHANGES 1024u		/* a process's is its number modulo this */
+
+/* A note to the daemon. */
+enum unwind_note_kind {
+	UNWIND_NOTE_FILE = 1,		/* a file without a table was mapped, at start to end */
+	UNWIND_NOTE_PROCESS,		/* mappings of a process are not known */
+};
+struct unwind_note {
+	__u32 kind;			/* enum unwind_note_kind */
+	__u32 pid;			/* in the daemon's PID namespace */
+	__u32 tgid;			/* in the initial one */
+	__u32 file;
+	__u64 start, end;
+	struct unwind_key key;
+};
+
 _Static_assert(sizeof(struct unwind_rule) == 16, "abi");
+_Static_assert(sizeof(struct unwind_rule) == UNWIND_RULE_WORDS * sizeof(__u32), "abi");
+_Static_assert(sizeof(struct unwind_mapping) == 24, "abi");
 
 #endif

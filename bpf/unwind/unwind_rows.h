@@ -14,13 +14,13 @@
 /* The rule of the last row at or below `low`; the first row is for 0. */
 static inline __u32 unwind_row_find(const __u32 *rows, __u32 first, __u32 n, __u32 low)
 {
+	/* The length does not depend on the branch: the verifier sees one path instead of 2^17. */
 	for (int i = 0; i < UNWIND_ROW_STEPS && n > 1; i++) {
 		const __u32 half = n >> 1;
 
 		if (UNWIND_ROW_LOW(rows[(first + half) & UNWIND_ROW_MASK]) <= low)
-			first += half, n -= half;
-		else
-			n = half;
+			first += half;
+		n -= half;
 	}
 	return UNWIND_ROW_RULE(rows[first & UNWIND_ROW_MASK]);
 }

@@ -104,6 +104,11 @@ static const struct {
 		"tunable nsamples=%d out of range.", false),
 	[TUN_SOFTEVENTS] = NUMBER("kern.hwpmc.softevents", 16, 1, PMC_EV_DYN_COUNT,
 		PMC_EV_DYN_COUNT, "tunable \"softevents\"=%d out of range.", false),
+	[TUN_UNWIND] = NUMBER("kern.hwpmc.unwind", 0, 0, 1, 0,
+		"tunable unwind=%d out of range - using %d.", true),
+	/* Megabytes. */
+	[TUN_UNWIND_MEMORY] = NUMBER("kern.hwpmc.unwind_memory", 64, 2, 256, 64,
+		"tunable unwind_memory=%d out of range - using %d.", false),
 	[TUN_KTR_COMPILE] = TEXT("ktr.compile", true, set_ktr_compile, "none"),
 	[TUN_KTR_CPUMASK] = TEXT("ktr.cpumask", true, set_ktr_cpumask, "all"),
 	[TUN_KTR_MASK] = TEXT("ktr.mask", true, set_ktr_mask, "~SPL,~CLK"),

@@ -12,6 +12,7 @@
 #include "loader/pmc/lifetime.h"
 #include "loader/kernel/kernel.h"
 #include "raise.h"
+#include "loader/tables/tables.h"
 #include "loader/count/target.h"
 #include "loader/pmc/sample_log.h"
 
@@ -124,6 +125,7 @@ int daemon_init(struct daemon *d, struct reason *why)
 			.ncpu = d->rows.ncpu,
 			.nsamples = (unsigned int)d->config.value[TUN_NSAMPLES],
 			.depth = &d->config.value[TUN_CALLCHAINDEPTH],
+			.unwind = &d->config.value[TUN_UNWIND],
 			.level = programs_nested(d->engine->programs),
 		};
 
@@ -132,6 +134,10 @@ int daemon_init(struct daemon *d, struct reason *why)
 			d->kgmon = kgmon_new();
 			err = d->kgmon ? 0 : deny(why, -ENOMEM, "no memory for a profile");
 		}
+		if (!err)
+			err = tables_new(d->engine, &d->errands,
+					 (unsigned int)d->config.value[TUN_UNWIND_MEMORY],
+					 &d->tables, why);
 		if (!err)
 			err = sample_log_new(&d->samples, &rings, d->engine, d->life, d->kgmon,
 					     why);
@@ -148,6 +154,7 @@ void daemon_free(struct daemon *d)
 	ktr_free(d->ktr);
 	owner_table_free(&d->owners);
 	sample_log_free(d->samples);
+	tables_stop(d->tables);
 	kgmon_free(d->kgmon);
 	lifetime_free(d->life);
 	logpool_free(d->logs);
@@ -157,6 +164,7 @@ void daemon_free(struct daemon *d)
 	msr_free(&d->msr);
 	site_free(d->site);
 	errands_free(&d->errands);
+	tables_free(d->tables);
 }
 
 int daemon_rediscover(struct daemon *d, struct reason *why)

@@ -45,6 +45,7 @@ struct daemon {
 	struct heartbeat *heartbeat;
 	struct logpool *logs;
 	struct sample_log *samples;
+	struct tables *tables;
 	struct lifetime *life;
 	struct kgmon *kgmon;
 	struct ktr *ktr;

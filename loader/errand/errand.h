@@ -20,6 +20,7 @@
 #include "loader/policy/policy.h"
 
 #define ERRANDS_MAX 64u			/* helper processes */
+#define ERRANDS_OWN 2u			/* more, for the daemon's own: charged to no user */
 #define ERRAND_MS   5000u		/* the usual time limit of an errand */
 
 enum errand_job {
@@ -27,6 +28,7 @@ enum errand_job {
 	ERRAND_MAPPINGS,		/* reads a process's mappings */
 	ERRAND_NAMES,			/* looks up users and groups */
 	ERRAND_FILTER,			/* asks the kernel to explain a filter that it refuses */
+	ERRAND_TABLE,			/* compiles a file's call frame information (loader/tables) */
 	ERRAND_JOBS
 };
 

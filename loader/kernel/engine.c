@@ -160,6 +160,7 @@ static int engine_load(struct engine *e, struct reason *why)
 	err = notes_begin(e, why);
 	err = err ?: sources_begin(e);
 	err = err ?: cpu_bell_begin(e, why);
+	err = err ?: unwinder_new(e, &e->unwinder, why);
 	return err ?: owner_maps_new(e, &e->owner_maps, why);
 }
 
@@ -201,6 +202,7 @@ void engine_free(struct engine *e)
 	cpu_bell_free(e->cpu_bell);
 	owner_maps_free(e->owner_maps);
 	notes_free(e->notes);
+	unwinder_free(e->unwinder);
 	skel_unload(e);
 	free(e->log);
 	free(e);
@@ -258,8 +260,11 @@ static void engine_update_finals(struct engine *e)
 int engine_need(struct engine *e, enum engine_need what, struct reason *why)
 {
 	bool first = what == NEED_SWITCH && !programs_needed(e->programs, what);
-	int err = programs_need(e->programs, what, why);
+	int err;
 
+	if (what == NEED_MAPPINGS && !programs_attached(e->programs, what))
+		unwinder_forget(e->unwinder);
+	err = programs_need(e->programs, what, why);
 	if (!err)
 		engine_update_finals(e);
 	if (err || !first)

@@ -24,6 +24,7 @@
 #include "target_map.h"
 #include "tracefs.h"
 #include "tracepoints.h"
+#include "unwinder.h"
 #include "visit.h"
 
 struct debug;
@@ -51,6 +52,7 @@ struct engine {
 	struct flush *flush;		/* ends the open slices of CPUs */
 	struct cpu_bell *cpu_bell;	/* CPU hotplug */
 	struct notes *notes;		/* the programs' reports */
+	struct unwinder *unwinder;	/* tables and mappings for stacks */
 	struct owner_maps *owner_maps;	/* owners' counts */
 	unsigned int walks;		/* under way: forks are noted for them, see target_map.h */
 	struct fibers *fibers;

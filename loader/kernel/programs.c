@@ -17,7 +17,7 @@
 #include "level.h"
 #include "pmcbpf.skel.h"
 
-#define LINKS  4		/* programs of one need, at most */
+#define LINKS  6		/* programs of one need, at most */
 #define LINGER 100		/* ms for which unneeded programs stay attached */
 #define PATIENCE 1000		/* ms within which a helper must begin to close a link */
 
@@ -226,9 +226,33 @@ static void need_programs(const struct programs *p, enum engine_need what,
 		prog[0] = p->skel->progs.on_munmap;
 		prog[1] = p->skel->progs.on_mmap;
 		break;
+	case NEED_MAPPINGS:
+		prog[0] = p->skel->progs.on_image;
+		prog[1] = p->skel->progs.on_child;
+		prog[2] = p->skel->progs.on_end;
+		prog[3] = p->skel->progs.on_mapped;
+		prog[4] = p->skel->progs.on_protected;
+		prog[5] = p->skel->progs.on_key_protected;
+		break;
 	case NEEDS:
 		break;
 	}
+}
+
+/* A program on perf's tracepoint of a system call: see link_call(). */
+static bool need_is_call(enum engine_need what, const struct bpf_program *prog)
+{
+	return (what == NEED_UNMAP || what == NEED_MAPPINGS) &&
+	       strstr(bpf_program__section_name(prog), "syscalls/");
+}
+
+/* Makes attachments before this one inert. */
+static void need_set_cookie(struct programs *p, enum engine_need what, uint64_t cookie)
+{
+	if (what == NEED_UNMAP)
+		p->skel->bss->unmap_cookie = cookie;
+	else if (what == NEED_MAPPINGS)
+		p->skel->bss->mappings_cookie = cookie;
 }
 
 bool programs_attached(const struct programs *p, enum engine_need what)
@@ -293,7 +317,7 @@ static struct bpf_link *link_call(struct programs *p, struct bpf_program *prog)
 static struct bpf_link *link_new(struct programs *p, enum engine_need what,
 				 struct bpf_program *prog)
 {
-	return what == NEED_UNMAP ? link_call(p, prog) : bpf_program__attach(prog);
+	return need_is_call(what, prog) ? link_call(p, prog) : bpf_program__attach(prog);
 }
 
 /*
@@ -301,11 +325,12 @@ static struct bpf_link *link_new(struct programs *p, enum engine_need what,
  * machine, so a helper closes it.  Until then the kernel still runs the program, which does nothing
  * because its cookie is not the current one.
  */
-static void link_end(struct programs *p, enum engine_need what, struct bpf_link *link)
+static void link_end(struct programs *p, enum engine_need what, struct bpf_program *prog,
+		     struct bpf_link *link)
 {
 	int fd = -1;
 
-	if (link && what == NEED_UNMAP && p->helpers)
+	if (link && need_is_call(what, prog) && p->helpers)
 		fd = fcntl(bpf_link__fd(link), F_DUPFD_CLOEXEC, 0);
 	bpf_link__destroy(link);
 	if (fd >= 0)
@@ -314,13 +339,15 @@ static void link_end(struct programs *p, enum engine_need what, struct bpf_link 
 
 static void need_detach(struct programs *p, enum engine_need what)
 {
+	struct bpf_program *prog[LINKS];
+
 	if (need_is_reported(what))
 		DEBUG(p->e->debug, CSW, HOOK, "detach what %s needed",
 		      what == NEED_SWITCH ? "slices" : "kinds of switches");
-	if (what == NEED_UNMAP)
-		p->skel->bss->unmap_cookie = 0;
+	need_set_cookie(p, what, 0);
+	need_programs(p, what, prog);
 	for (unsigned int i = 0; i < LINKS; i++) {
-		link_end(p, what, p->links[what][i]);
+		link_end(p, what, prog[i], p->links[what][i]);
 		p->links[what][i] = NULL;
 	}
 }
@@ -331,8 +358,7 @@ static int need_attach(struct programs *p, enum engine_need what, struct reason 
 	int err;
 
 	need_programs(p, what, prog);
-	if (what == NEED_UNMAP)
-		p->skel->bss->unmap_cookie = ++p->cookie;
+	need_set_cookie(p, what, ++p->cookie);
 	for (unsigned int i = 0; i < LINKS && prog[i]; i++) {
 		if (need_is_reported(what))
 			DEBUG(p->e->debug, CSW, HOOK, "attach %s",

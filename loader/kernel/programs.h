@@ -27,6 +27,7 @@ enum engine_need {
 	NEED_CALL_EXIT,
 	NEED_SWITCH_HIT, /* … and of context switches */
 	NEED_UNMAP,	/* executable memory that targets unmap; takes tracefs */
+	NEED_MAPPINGS,	/* executable mappings of all processes, for unwinding; likewise */
 	NEEDS
 };
 

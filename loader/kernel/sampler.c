@@ -11,8 +11,10 @@
 #include <unistd.h>
 
 #include "loader/base/base.h"
+#include "engine.h"
 #include "sampler.h"
 #include "verifier.h"
+#include "pmcbpf.skel.h"
 #include "sample.skel.h"	/* needs types from engine.h's skeleton */
 
 #define LOG_SIZE  (1 << 16)
@@ -97,6 +99,18 @@ static void samplers_fill_maps(struct samplers *s)
 	};
 }
 
+static int samplers_share_tables(struct samplers *s)
+{
+	const struct pmcbpf *from = s->config.engine->skel;
+	struct sample *to = s->skel;
+	int err = bpf_map__reuse_fd(to->maps.unwind_chunks, bpf_map__fd(from->maps.unwind_chunks));
+
+	err = err ?: bpf_map__reuse_fd(to->maps.unwind_files, bpf_map__fd(from->maps.unwind_files));
+	err = err ?: bpf_map__reuse_fd(to->maps.unwind_processes,
+				       bpf_map__fd(from->maps.unwind_processes));
+	return err ?: bpf_map__reuse_fd(to->maps.unwind_notes, bpf_map__fd(from->maps.unwind_notes));
+}
+
 /* If that fails, everything but sampling works. */
 static void samplers_load(struct samplers *s, char *log)
 {
@@ -106,6 +120,7 @@ static void samplers_load(struct samplers *s, char *log)
 
 	s->skel = sample__open_opts(&opts);
 	err = s->skel ? bpf_map__reuse_fd(s->skel->maps.rings, s->config.map) : -errno;
+	err = err ?: samplers_share_tables(s);
 	if (!err && file_line(MAX_STACK, most, sizeof(most)) == 0)
 		s->skel->rodata->max_stack = (uint32_t)strtoul(most, NULL, 10);
 	if (!err && s->config.level) {
@@ -239,6 +254,7 @@ uint64_t sampler_set(struct samplers *s, const struct sampler_spec *spec)
 	at->hides_kernel = spec->hides_kernel;
 	at->period = 0;
 	at->values = spec->values;
+	at->unwind = spec->unwind;
 	__atomic_store_n(&at->id, spec->id | ABI_SAMPLER_ON, __ATOMIC_RELEASE);
 	return spec->id | ABI_SAMPLER_ON;
 }

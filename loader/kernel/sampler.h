@@ -11,6 +11,7 @@
 
 #include "ring.h"
 
+struct engine;
 struct samplers;
 
 struct samplers_config {
@@ -19,6 +20,8 @@ struct samplers_config {
 	const int *depth;		/* addresses of a side: kern.hwpmc.callchaindepth, which may
 					   change: a PMC keeps the value of its allocation */
 	int map;			/* of the rings; the engine's */
+	const int *unwind;		/* kern.hwpmc.unwind, likewise: 0: frame pointers only */
+	const struct engine *engine;	/* whose tables the program unwinds by */
 	const struct abi_level *level;	/* programs_nested() */
 };
 
@@ -53,6 +56,7 @@ struct sampler_spec {
 	bool both_sides;
 	bool hides_kernel;		/* no kernel address reaches the ring */
 	uint32_t values;		/* enum pmclog_value: of each sample */
+	bool unwind;			/* the user's side by tables, not by frame pointers */
 };
 
 /* True if the kernel collects values of samples before the program runs, as since Linux 6.3. */

@@ -53,6 +53,29 @@ int visit_run(const struct engine *e, struct abi_visit_args *args)
 	return err;
 }
 
+int visit_process_mappings(const struct engine *e, uint32_t pid)
+{
+	union bpf_iter_link_info info = { .task.pid = pid };
+	struct bpf_iter_attach_opts opts;
+	char buf[64];
+	ssize_t n;
+	int fd;
+
+	/* As above. */
+	memset(&opts, 0, sizeof(opts));
+	opts.sz = sizeof(opts);
+	opts.link_info = &info;
+	opts.link_info_len = sizeof(info);
+	fd = visit_open(e->skel->progs.visit_mappings, &opts);
+	if (fd < 0)
+		return fd;
+	while ((n = read(fd, buf, sizeof(buf))) > 0)
+		;
+	n = n < 0 ? -errno : 0;
+	close(fd);
+	return (int)n;
+}
+
 int visit_processes(const struct engine *e)
 {
 	return visit_open(e->skel->progs.list_processes, NULL);

@@ -10,6 +10,9 @@ struct engine;
 /* Runs the program over all tasks, or those of args->tgid; the result is in args as well. */
 int visit_run(const struct engine *e, struct abi_visit_args *args);
 
+/* Collects the executable mappings of one process, by its number in the daemon's namespace. */
+int visit_process_mappings(const struct engine *e, uint32_t pid);
+
 /*
  * Opens an iterator: reading it yields an array of struct abi_birth with every process and its
  * parent at that moment.  The caller closes it.

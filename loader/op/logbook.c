@@ -9,6 +9,7 @@
 #include "logbook.h"
 #include "loader/pmc/mappings.h"
 #include "loader/pmc/sample_log.h"
+#include "loader/tables/tables.h"
 
 #define LISTINGS 8u			/* of targets, in one go */
 #define STATES	 (PMC_F_ATTACHED_TO_OWNER | PMC_F_NEEDS_LOGFILE | PMC_F_ATTACH_DONE)
@@ -117,6 +118,7 @@ static void target_log_new(void *arg, pid_t tgid)
 	if (!lifetime_attach(e->d->life, p, tgid, s.since) || !pmc_is_sampling(p))
 		return;
 	e->found = true;
+	tables_learn(e->d->tables, tgid);
 	mappings_of_process(&e->d->errands, p->owner->user, p->owner->log, tgid, target_still_shown,
 			    target_thread_named, &s);
 }

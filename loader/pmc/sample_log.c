@@ -18,6 +18,7 @@
 #include "pmc.h"
 #include "loader/kernel/kernel.h"
 #include "sample_log.h"
+#include "sample_needs.h"
 #include "sample_values.h"
 #include "value_record.h"
 
@@ -33,7 +34,7 @@ struct recorder {
 	bool samples;			/* the PMC samples; false: it counts */
 	int program;			/* the samplers' program */
 	uint64_t tag;			/* of the PMC's events */
-	bool unmaps;			/* it holds NEED_UNMAP */
+	struct sample_need need;
 	bool lost;			/* count_is_lost() was true, and that is logged */
 	bool paused;			/* the kernel has paused it, and that is logged */
 	bool profiles;			/* feeds the kernel profile now */
@@ -55,8 +56,7 @@ struct sample_log {
 	bool rings;			/* the rings exist */
 	int epoll, timer;
 	unsigned int nrecorders, nlogs;
-	unsigned int nsystem;		/* sampling PMCs of system scope */
-	bool no_unmaps;			/* unmaps cannot be seen here, and that is logged */
+	struct sample_needs needs;
 	uint32_t generation;
 	struct wire_driverstats stats;
 	struct wire_losses losses;
@@ -75,7 +75,9 @@ int sample_log_new(struct sample_log **out, const struct samplers_config *config
 	if (!t)
 		return deny(why, -ENOMEM, "no memory for tracing");
 	with_map.map = programs_rings(engine->programs);
+	with_map.engine = engine;
 	t->engine = engine;
+	t->needs = (struct sample_needs){ .engine = engine, .unwind = config->unwind };
 	t->life = life;
 	t->kgmon = kgmon;
 	drain_waits_init(&t->waits);
@@ -430,30 +432,6 @@ int sample_log_clock(struct sample_log *t, bool on, struct reason *why)
 
 /* --- sources -------------------------------------------------------------------------------- */
 
-/* Without tracefs only this fails. */
-static void unmaps_watch(struct recorder *tr)
-{
-	struct sample_log *t = tr->t;
-	struct reason why = { "" };
-
-	tr->unmaps = !engine_need(t->engine, NEED_UNMAP, &why);
-	if (!tr->unmaps && !t->no_unmaps)
-		messages_put(t->engine->debug->messages, LOG_NOTICE,
-			"logs lack records of unmapped memory: %s; mount tracefs on "
-			"/sys/kernel/tracing", why.text);
-	t->no_unmaps |= !tr->unmaps;
-	if (pmc_is_system(tr->pmc))
-		programs_unmap_all(t->engine->programs, ++t->nsystem);
-}
-
-static void unmaps_unwatch(struct recorder *tr)
-{
-	if (tr->unmaps)
-		engine_unneed(tr->t->engine, NEED_UNMAP);
-	if (pmc_is_system(tr->pmc))
-		programs_unmap_all(tr->t->engine->programs, --tr->t->nsystem);
-}
-
 int recorder_new(struct sample_log *t, struct pmc *p, uint32_t rate, struct recorder **out,
 		 struct reason *why)
 {
@@ -485,6 +463,8 @@ int recorder_new(struct sample_log *t, struct pmc *p, uint32_t rate, struct reco
 		return err;
 	}
 	if (tr->samples) {
+		sample_needs_take(&t->needs, &tr->need, p, !profiles, !profiles &&
+				  p->flags & (PMC_F_CALLCHAIN | PMC_F_USERCALLCHAIN));
 		tr->accounted = sampler_counts(t->samplers, tr->id);
 		tr->tag = sampler_set(t->samplers, &(struct sampler_spec){
 			.id = tr->id,
@@ -492,9 +472,8 @@ int recorder_new(struct sample_log *t, struct pmc *p, uint32_t rate, struct reco
 			.both_sides = p->flags & PMC_F_USERCALLCHAIN && !profiles,
 			.hides_kernel = p->kernel == KERNEL_HIDDEN,
 			.values = p->values,
+			.unwind = tr->need.mappings,
 		});
-		if (!profiles)
-			unmaps_watch(tr);
 	}
 	t->slot[slot] = tr;
 	t->nrecorders++;
@@ -513,8 +492,7 @@ void recorder_free(struct recorder *tr)
 	recorder_stop(tr);
 	if (tr->samples) {
 		sampler_clear(tr->t->samplers, tr->id);
-		if (!(tr->pmc->flags & PMC_F_KGMON))
-			unmaps_unwatch(tr);
+		sample_needs_give(&tr->t->needs, &tr->need, tr->pmc);
 	} else {
 		if (tr->pmc->owner->counts)
 			shares_forget(tr->t->engine,

@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@
 
 #define KNOWN	  256u
 #define DEVICES	  256u
+#define KERNEL_MINOR_BITS 20		/* of a device's number in the kernel */
 
 /* An entry of a part; the name and its NUL follow, then zeros up to a multiple of 8. */
 struct part_entry {
@@ -195,16 +197,26 @@ static void path_unescape(char *path)
 	}
 }
 
+/* Splits a line of executable memory; returns where its path begins, 0: it is none. */
+static int line_split(char *text, struct maps_line *m)
+{
+	int at = 0;
+
+	text[strcspn(text, "\n")] = '\0';
+	if (sscanf(text, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 " %n", &m->start,
+		   &m->end, m->perms, &m->offset, &m->major, &m->minor, &m->ino, &at) < 7 ||
+	    m->perms[2] != 'x')
+		return 0;
+	return at;
+}
+
 static void line_parse(struct reader *r, pid_t pid, char *text)
 {
 	struct mapping entry = { .what = MAPPING_FILE, .pid = pid };
 	struct maps_line m;
-	int at = 0;
+	int at = line_split(text, &m);
 
-	text[strcspn(text, "\n")] = '\0';
-	if (sscanf(text, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 " %n", &m.start,
-		   &m.end, m.perms, &m.offset, &m.major, &m.minor, &m.ino, &at) < 7 ||
-	    !at || m.perms[2] != 'x')
+	if (!at)
 		return;
 	path_unescape(text + at);
 	entry.name = text + at;
@@ -292,6 +304,45 @@ static void mappings_read_all(struct reader *r)
 			process_read(r, atoi(d->d_name));
 	if (dir)
 		closedir(dir);
+}
+
+/* --- one file -------------------------------------------------------------------------------- */
+
+/* The link leads to the mapped file itself, in every mount namespace, also if it is deleted. */
+static int line_open(struct reader *r, pid_t pid, const struct maps_line *m)
+{
+	char path[80];
+	int fd;
+
+	if (!line_may_read(r, pid, m))
+		return -EOPNOTSUPP;
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, pid, m->start,
+		 m->end);
+	/* A lease is not waited for. */
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	return fd < 0 ? -errno : fd;
+}
+
+int mappings_read_open(pid_t pid, uint32_t device, uint64_t inode)
+{
+	struct reader *r = calloc(1, sizeof(*r));
+	char path[32], *line = NULL;
+	struct maps_line m;
+	int fd = -ENOENT;
+	size_t size = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	f = r ? fopen(path, "re") : NULL;
+	while (f && fd == -ENOENT && getline(&line, &size, f) > 0)
+		if (line_split(line, &m) && m.ino == inode &&
+		    (m.major << KERNEL_MINOR_BITS | m.minor) == device)
+			fd = line_open(r, pid, &m);
+	free(line);
+	if (f)
+		fclose(f);
+	free(r);
+	return fd;
 }
 
 int mappings_read_job(struct helper_call *call)

@@ -33,6 +33,12 @@ struct mapping {
 /* The entry at *at of a part; false at its end. */
 bool mappings_read_next(const uint8_t *data, size_t len, size_t *at, struct mapping *m);
 
+/*
+ * Opens the file with this inode that the process maps executable; `device` is the kernel's number.
+ * -ENOENT: there is none; -EOPNOTSUPP: another machine or a program answers for its file system.
+ */
+int mappings_read_open(pid_t pid, uint32_t device, uint64_t inode);
+
 /* The helper's job: serves a struct mappings_request. */
 int mappings_read_job(struct helper_call *call);
 

@@ -20,6 +20,7 @@
 #include "reload.h"
 #include "server.h"
 #include "loader/pmc/sample_log.h"
+#include "loader/tables/tables.h"
 #include "work.h"
 
 #define EVENTS	       1024	/* in one turn: all that are ready, so that each user is served */
@@ -134,6 +135,13 @@ static void on_trace(struct server *s, struct watch *w, uint32_t events)
 	sample_log_drain(s->d->samples);
 	works_late(s);
 	logpool_push(s->d->logs);
+}
+
+/* --- tables for unwinding ---------------------------------------------------------------------- */
+
+static void on_tables(struct server *s, struct watch *w, uint32_t events)
+{
+	tables_run(s->d->tables);
 }
 
 /* --- notes of the programs -------------------------------------------------------------------- */
@@ -276,13 +284,14 @@ int server_new(struct server **out, struct daemon *d, struct reason *why)
 	s->cpus = watch_of(cpu_bell_fd(d->engine->cpu_bell), on_cpus, WATCHDOG_OTHER);
 	s->logs = watch_of(d->log_event, on_logs, WATCHDOG_LOGS);
 	s->trace = watch_of(sample_log_fd(d->samples), on_trace, WATCHDOG_RINGS);
+	s->tables = watch_of(tables_fd(d->tables), on_tables, WATCHDOG_OTHER);
 	s->ktr = watch_of(ktr_event(d->ktr), on_ktr, WATCHDOG_OTHER);
 	s->helpers = watch_of(helpers_fd(d->errands.helpers), on_helpers, WATCHDOG_HELPERS);
 	if (!s->reply.data || s->epoll < 0 || s->signals.fd < 0 ||
 	    watch_add(s->epoll, &s->signals, EPOLLIN) || watch_add(s->epoll, &s->notes, EPOLLIN) ||
 	    watch_add(s->epoll, &s->cpus, EPOLLIN) || watch_add(s->epoll, &s->logs, EPOLLIN) ||
 	    watch_add(s->epoll, &s->trace, EPOLLIN) || watch_add(s->epoll, &s->ktr, EPOLLIN) ||
-	    watch_add(s->epoll, &s->helpers, EPOLLIN)) {
+	    watch_add(s->epoll, &s->helpers, EPOLLIN) || watch_add(s->epoll, &s->tables, EPOLLIN)) {
 		err = deny(why, -errno, "cannot set up the event loop: %m");
 		server_free(s);
 		return err;

@@ -7,6 +7,7 @@
 #include "loader/pmc/mappings.h"
 #include "loader/kernel/programs.h"
 #include "loader/pmc/sample_log.h"
+#include "loader/tables/tables.h"
 
 struct sample_log {
 	int unused;
@@ -33,6 +34,24 @@ void sample_log_finish(struct sample_log *t, struct owner *o) {}
 int sample_log_flush(struct sample_log *t) { return 0; }
 void sample_log_listen(struct sample_log *t, bool on) {}
 void sample_log_stats(const struct sample_log *t, struct wire_driverstats *stats) {}
+int tables_new(struct engine *e, struct errands *es, unsigned int mb, struct tables **out,
+	       struct reason *why)
+{
+	return 0;
+}
+
+void tables_stop(struct tables *t)
+{
+}
+
+void tables_free(struct tables *t)
+{
+}
+
+void tables_learn(struct tables *t, pid_t pid)
+{
+}
+
 
 const struct wire_losses *sample_log_losses(const struct sample_log *t)
 {

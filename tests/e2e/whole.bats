@@ -1,0 +1,96 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Call chains by call frame information: those of stock programs, which keep no frame pointers, reach the
+# program's start, and the chains that do not say why.
+
+load helpers
+
+FAULTS=0x20004 CHAIN=0x80 SAMPLES=0x21
+
+setup() { in_tmpdir_with_daemon -o kern.hwpmc.unwind=1 -o kern.hwpmc.debugflags='sampling=read,init'; }
+
+files_are_read() { [ "$(grep -o '[0-9]* files wait' "$DAEMON_LOG" | tail -n 1)" = '0 files wait' ]; }
+
+# learn COMMAND...: the daemon knows the files that it maps
+learn() {
+	pmcstat -q -d -P CLOCK.HARD -O learned "$@" >/dev/null
+	wait_for files_are_read
+}
+
+# ends: of the samples in user code, the number for each end
+ends() {
+	pmc filter -j log - | python3 -c '
+import collections, json, sys
+user = [r for r in map(json.loads, sys.stdin) if r["type"] == "callchain" and int(r["cpuflags"], 0) & 1]
+for end, n in collections.Counter(r.get("end", "none") for r in user).most_common():
+    print(end, n)'
+}
+
+# most_are_whole: of the samples in user code all but one, or 1 in 200
+most_are_whole() {
+	ends | tee ends | awk '{ all += $2; if ($1 == "whole") whole = $2 } END { exit !(all >= 30 && (all - whole <= 1 || whole * 200 >= all * 199)) }' ||
+		{ cat ends >&2; return 1; }
+}
+
+@test "chains of xz, sort, python3 and gcc, as they are, reach the program's start" {
+	head -c 1500000 /dev/urandom >random
+	base64 -w 20 random >lines
+	for i in $(seq 400); do echo "int f$i(int a) { for (int i = 0; i < a; i++) a ^= i * $i; return a; }"; done >made.c
+	for command in 'xz -9 -k -c random' 'sort lines' 'python3 -S -c "import json; [json.dumps([str(i) for i in range(60000)]) for n in range(8)]"' \
+		'gcc -O2 -c -o /dev/null made.c'; do
+		learn sh -c "exec $command"
+		pmcstat -q -d -P CLOCK.HARD -O log sh -c "exec $command" >/dev/null
+		most_are_whole
+	done
+}
+
+@test "a process that runs already: from its first sample" {
+	workload w pages=200
+	client owner
+	expect owner 'log 0' log log
+	ask owner caps $SAMPLES alloc 2 15 $FAULTS any $CHAIN setcount 1 attach "${WORKLOAD[w]}" start
+	wait_for files_are_read
+	work w
+	ask owner stop
+	expect owner 'endlog 0' endlog
+	most_are_whole
+}
+
+@test "a file that nobody has run before: its first chains say that there is no table yet" {
+	head -c 100000 /dev/urandom >random
+	cp "$(command -v xz)" stranger
+	pmcstat -q -n 1 -P PAGE_FAULT.ALL -O log ./stranger -k -c random >/dev/null
+	run ends
+	[[ $output == *table* ]]
+	refute grep -q none <<<"$output"
+}
+
+@test "a new PMC has the way of kern.hwpmc.unwind" {
+	pmccontrol --tunable kern.hwpmc.unwind=0
+	head -c 1500000 /dev/urandom | base64 -w 20 >lines
+	pmcstat -q -P CLOCK.HARD -O log sort lines >/dev/null
+	run ends
+	[[ $output == 'none '* ]]
+	[ "${#lines[@]}" -eq 1 ]
+}
+
+@test "files of the past give their numbers back" {
+	cat >many.py <<-'end'
+		import mmap
+		for i in range(4200):
+		    with open("file%d" % i, "w+b") as f:
+		        f.write(b"x" * 4096)
+		        f.flush()
+		        mmap.mmap(f.fileno(), 4096, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_EXEC)
+	end
+	links() { readlink "/proc/$DAEMON_PID/fd/"* | grep -c bpf_link; }
+	before=$(links)
+	pmcstat -q -n 1000000 -P PAGE_FAULT.ALL -O log python3 -S many.py
+	# The programs that look at mappings are detached a moment later.
+	detached() { [ "$(links)" -le "$before" ]; }
+	wait_for detached
+	pmcstat -q -P CLOCK.HARD -O other true
+	grep -q '4[0-9]* of 4[0-9]* files have no number any more' "$DAEMON_LOG"
+	learn sort /etc/services
+}
