@@ -4,7 +4,7 @@
 # from the tree on, so that objects are equal wherever they are built.
 BPF_SRCS := bpf/count/switch.bpf.c bpf/count/life.bpf.c bpf/count/task.bpf.c bpf/count/hook.bpf.c \
 	bpf/count/cpu.bpf.c bpf/count/thread.bpf.c bpf/count/unmap.bpf.c bpf/count/tracepoint.bpf.c \
-	bpf/count/probe.bpf.c bpf/count/gauge.bpf.c bpf/mapping/mapping.bpf.c \
+	bpf/count/probe.bpf.c bpf/count/gauge.bpf.c bpf/count/offcpu.bpf.c bpf/mapping/mapping.bpf.c \
 	bpf/policy/proof.bpf.c bpf/policy/peer.bpf.c
 BPF_OBJS := $(BPF_SRCS:%.bpf.c=$(O)/%.bpf.o)
 BPF_SKEL := $(O)/bpf/pmcbpf.skel.h $(O)/bpf/poke.skel.h $(O)/bpf/slot.skel.h $(O)/bpf/hits.skel.h $(O)/bpf/sample.skel.h $(O)/bpf/ktrace.skel.h
@@ -21,19 +21,23 @@ $(O)/bpf/pmcbpf.bpf.o: $(BPF_OBJS)
 	$(call say,LINK,$@)
 	$(Q)$(BPFTOOL) gen object $@ $^
 
+$(O)/bpf/sample.bpf.o: $(O)/bpf/log/sample.bpf.o $(O)/bpf/log/offcpu_sample.bpf.o
+	$(call say,LINK,$@)
+	$(Q)$(BPFTOOL) gen object $@ $^
+
 # Linking strips the debugging information.
 $(O)/bpf/ktrace.bpf.o: $(O)/bpf/ktr/ktr.bpf.o
 	$(call say,LINK,$@)
 	$(Q)$(BPFTOOL) gen object $@ $<
 
 # pmcbpf: all programs loaded once; poke: the target of flush_poked(); slot: the program of one
-# tracepoint; hits: the one that samples it; sample: the program of
-# overflows; ktrace: trace points.
+# tracepoint; hits: the one that samples it; sample: the programs of
+# overflows and of waits; ktrace: trace points.
 $(O)/bpf/pmcbpf.skel.h: $(O)/bpf/pmcbpf.bpf.o
 $(O)/bpf/poke.skel.h: $(O)/bpf/count/poke.bpf.o
 $(O)/bpf/slot.skel.h: $(O)/bpf/count/slot.bpf.o
 $(O)/bpf/hits.skel.h: $(O)/bpf/count/hits.bpf.o
-$(O)/bpf/sample.skel.h: $(O)/bpf/log/sample.bpf.o
+$(O)/bpf/sample.skel.h: $(O)/bpf/sample.bpf.o
 $(O)/bpf/ktrace.skel.h: $(O)/bpf/ktrace.bpf.o
 $(BPF_SKEL): $(O)/bpf/%.skel.h:
 	$(call say,SKEL,$@)

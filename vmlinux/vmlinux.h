@@ -110,6 +110,7 @@ struct thread_info {
 
 struct rq {
 	u64 nr_switches;
+	u64 clock;
 };
 struct cfs_rq {
 	struct rq *rq;
@@ -118,6 +119,10 @@ struct sched_entity {
 	struct cfs_rq *cfs_rq;		/* with CONFIG_FAIR_GROUP_SCHED: of its CPU and group */
 	u64 sum_exec_runtime;
 	u64 nr_migrations;
+};
+
+struct sched_info {
+	unsigned long long run_delay, last_queued;
 };
 
 struct pid;
@@ -235,6 +240,8 @@ struct task_struct {
 	int pid, tgid;
 	int prio;
 	int exit_code;
+	unsigned in_iowait : 1;
+	struct sched_info sched_info;
 	char comm[16];
 	u64 start_time, start_boottime;
 	struct mm_struct *mm;

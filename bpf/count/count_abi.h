@@ -119,7 +119,9 @@ struct abi_cpu {
 	__u64 snapshot[ABI_COUNTS];	/* an owner's counts at one instant … */
 	__u64 snapshot_number;		/* … as this request wanted them */
 	char comm[ABI_COMM];		/* of the thread of the slice that has ended, if logged */
-	__u64 pad[44];			/* to a power of two, so that a shift finds the element */
+	__u32 offcpu;			/* bit r: the PMC of SOFT row r samples waits here … */
+	__u32 offcpu_place[ABI_SOFT_ROWS + 1]; /* … at this place; the last one is not used */
+	__u64 pad[35];			/* to a power of two, so that a shift finds the element */
 };
 
 struct abi_member {
@@ -127,10 +129,13 @@ struct abi_member {
 	__u16 pos;			/* index in abi_counts.count */
 	__u32 owner;			/* index of `owners` */
 };
-/* A PMC fed by the kernel's figures per task; its index is its SOFT row. */
+/*
+ * A PMC fed by the kernel's figures per task; its index is its SOFT row.  A row's PMC may sample
+ * waits instead (abi_set.offcpu): then `owner` is its place among those.
+ */
 struct abi_soft {
-	__u32 used;
-	__u32 quantity;			/* enum abi_quantity */
+	__u16 used;
+	__u16 quantity;			/* enum abi_quantity */
 	__u32 owner;
 	__u32 pos;
 };
@@ -197,6 +202,8 @@ struct abi_set {
 	__u32 lost;			/* children that found no room and are in no set */
 	struct abi_member member[ABI_MAX_MEMBERS];
 	struct abi_soft soft[ABI_SOFT_ROWS];
+	__u32 offcpu;			/* bit r: the PMC of SOFT row r samples waits, and runs */
+	__u32 reserved[15];
 	__u32 log[ABI_MAX_MEMBERS];	/* the PMC's number in records, and ABI_LOG_… */
 	__u32 exec;			/* set after any exec, if PMCs wait for one; 0: none wait */
 	__u32 sampled;			/* bit i: member i samples hits; log[i] is its number */

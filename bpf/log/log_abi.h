@@ -19,6 +19,7 @@ enum abi_rec_kind {
 	ABI_REC_EXIT,			/* a process of a logged PMC is gone: its share */
 	ABI_REC_THREAD,			/* a thread of a logged PMC is gone, or the PMC stops: its
 					   share and its name */
+	ABI_REC_OFFCPU,			/* a wait has ended: enum abi_offcpu_word, addresses */
 	ABI_REC_UNMAP,			/* executable memory is about to be unmapped: start, end */
 	ABI_REC_VALUES,			/* of the SAMPLE behind it: struct abi_values */
 	ABI_REC_KINDS

@@ -141,6 +141,7 @@ int analysis_command(int argc, char *argv[]);
 	ROW(OPT_NO_INLINES, "no-inlines", NULL, "inlined code belongs to the function around it") \
 	ROW(OPT_DEBUGINFOD, "debuginfod", "SECONDS", \
 	    "get what stripped programs lack from $DEBUGINFOD_URLS, and wait so long for it") \
+	ROW(OPT_WALL, "wall", NULL, "time on and off the CPUs on one scale, in ns") \
 	ROW(OPT_EVENT, "event", "NAME", "only samples of this event; may be repeated") \
 	ROW(OPT_PROCESS, "process", "PROCESS", "… of a process by number, or whose name matches") \
 	ROW('i', "thread", "TID", "… of this thread") \

@@ -226,6 +226,7 @@ int analysis_option(struct analysis *a, int code, const char *arg)
 	case 'I': a->offsets = true; return 0;
 	case 'A': a->symbols.no_names = true; return 0;
 	case OPT_DEBUGINFOD: return option_debuginfod(a, arg);
+	case OPT_WALL: f->wall = true; return 0;
 	case OPT_NO_INLINES: a->symbols.no_inlines = true; return 0;
 	case OPT_GNU: a->gnu = true; return analysis_choose_output(a, 'g', NULL);
 	default: return analysis_choose_output(a, code, arg);

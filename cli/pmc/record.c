@@ -21,6 +21,7 @@
 #define LOG_NAME      "pmc.log"
 #define HARDWARE      "unhalted-cycles"	/* the default event */
 #define SOFTWARE      "CPU_CLOCK"	/* the default on machines without that event */
+#define OFFCPU	      "OFFCPU_TIME"
 #define USUAL_HZ      1000u		/* of pmc_pmu_sample_rate_get() for clocks and cycles */
 #define FLUSH_SECONDS 1.0
 
@@ -33,6 +34,7 @@ struct pmc_record {
 	char **steered;		/* specifiers with freq=, for events without a fixed rate */
 	size_t nsteered;
 	bool system, no_chain;
+	bool off_cpu, wall;
 	bool report;		/* show it */
 	struct stat log;	/* once it is written */
 };
@@ -49,6 +51,8 @@ static const struct opt options[] = {
 	{ 'N', "no-callchain", NULL, "without call chains" },
 	{ OPT_REPORT, "report", NULL, "show the report, also when it goes to no terminal" },
 	{ OPT_NO_REPORT, "no-report", NULL, "show no report" },
+	{ OPT_OFF_CPU, "off-cpu", NULL, "where threads wait for 1 ms or more: " OFFCPU },
+	{ OPT_WALL, "wall", NULL, "that, and the time on the CPUs (" SOFTWARE "), on one scale" },
 	{ OPT_FROM_EXEC, "from-exec", NULL, "sample -p processes from their next exec on as well" },
 	{ OPT_FROM_FORK, "from-fork", NULL, "sample the command from before its exec on" },
 	{ OPT_EXIT_STATUS, "exit-status", NULL, "exit as the command did also if asked to end" },
@@ -58,7 +62,8 @@ static const struct opt options[] = {
 
 static void pmc_record_usage(FILE *file)
 {
-	fputs("usage: pmc record [-e EVENT]... [-c COUNT | -F HZ] [-a] [-p PROCESS]... "
+	fputs("usage: pmc record [-e EVENT]... [--off-cpu | --wall] [-c COUNT | -F HZ] [-a] "
+	      "[-p PROCESS]...\n                  "
 	      "[-l SECONDS]\n                  [-o LOG] [-N] [--from-exec | --from-fork] "
 	      "[--report | --no-report]\n                  [--exit-status] [--] "
 	      "[COMMAND [ARGUMENT...]]\n", file);
@@ -241,7 +246,7 @@ static int pmc_record_summarize(const struct pmc_record *r)
 
 static int pmc_record_show(const struct pmc_record *r)
 {
-	char *argv[] = { "report", "--", (char *)r->m.log, NULL };
+	char *argv[] = { "report", r->wall ? "--wall" : "--", (char *)r->m.log, NULL };
 
 	if (!S_ISREG(r->log.st_mode))
 		return 0;	/* a pipe: its reader has the log */
@@ -256,11 +261,11 @@ static int pmc_record_show(const struct pmc_record *r)
 
 /* --- the command line ----------------------------------------------------------------------- */
 
-static int pmc_record_note_event(struct pmc_record *r)
+static int pmc_record_note_event(struct pmc_record *r, const char *event)
 {
 	if (array_extend(r->events, r->nevents))
 		return fail_errno(EX_OSERR, "ERROR");
-	r->events[r->nevents++] = optarg;
+	r->events[r->nevents++] = event;
 	return 0;
 }
 
@@ -268,7 +273,7 @@ static int pmc_record_option(struct pmc_record *r, int letter)
 {
 	switch (letter) {
 	case 'e':
-		return pmc_record_note_event(r);
+		return pmc_record_note_event(r, optarg);
 	case 'c':
 		return opt_count(optarg, "count", &r->count);
 	case 'F':
@@ -293,6 +298,12 @@ static int pmc_record_option(struct pmc_record *r, int letter)
 	case OPT_NO_REPORT:
 		r->report = letter == OPT_REPORT;
 		return 0;
+	case OPT_OFF_CPU:
+		r->off_cpu = true;
+		return 0;
+	case OPT_WALL:
+		r->wall = true;
+		return 0;
 	case OPT_FROM_EXEC:
 	case OPT_FROM_FORK:
 		targets_from(&r->m, letter);
@@ -308,6 +319,12 @@ static int pmc_record_option(struct pmc_record *r, int letter)
 
 static int pmc_record_check(const struct pmc_record *r)
 {
+	if (r->wall && (r->nevents || r->off_cpu))
+		return fail(EX_USAGE, "ERROR: option --wall has its own events, without -e and "
+			    "--off-cpu.");
+	if (r->hz && (r->wall || r->off_cpu))
+		return fail(EX_USAGE, "ERROR: waits have no rate: give -c, which is the length of "
+			    "the shortest in ns, instead of -F");
 	if (r->count && r->hz)
 		return fail(EX_USAGE, "ERROR: options -c and -F are mutually exclusive.");
 	if (r->system && r->m.nwanted)
@@ -317,6 +334,14 @@ static int pmc_record_check(const struct pmc_record *r)
 		return fail(EX_USAGE, "ERROR: a command, -p or -a is needed");
 	}
 	return targets_check(&r->m, !r->system);
+}
+
+/* The events of --off-cpu and --wall. */
+static int pmc_record_add_time(struct pmc_record *r)
+{
+	int code = r->wall ? pmc_record_note_event(r, SOFTWARE) : 0;
+
+	return !code && (r->wall || r->off_cpu) ? pmc_record_note_event(r, OFFCPU) : code;
 }
 
 static int pmc_record_parse(struct pmc_record *r, int argc, char *argv[], bool *ended)
@@ -342,7 +367,7 @@ static int pmc_record_parse(struct pmc_record *r, int argc, char *argv[], bool *
 	/* On one terminal, progress would be mixed with the command's output. */
 	r->m.progress = isatty(STDERR_FILENO) && !(r->m.command && isatty(STDOUT_FILENO));
 	out_use(&r->m.out, STDERR_FILENO, "standard error");
-	return code ? code : pmc_record_check(r);
+	return code ?: pmc_record_check(r) ?: pmc_record_add_time(r);
 }
 
 int pmc_cmd_record(int argc, char *argv[])

@@ -242,11 +242,18 @@ static struct log_event *event_add(struct walk *w, pmc_id_t id, const char *name
 static int event_allocated(struct walk *w, pmc_id_t id, const char *name, uint64_t rate)
 {
 	struct log_event *e = registry_event(&w->known, id);
+	struct clock_scale scale = { 0, 0 };
 
+	if (w->filter->wall && clock_scale(&scale, name, rate)) {
+		name = CLOCK_WALL;
+		rate = 1;
+	}
 	if (!e || !registry_same_event(e, name, rate))
 		e = event_add(w, id, name);
 	if (e && rate)
 		e->shown.rate = rate;
+	if (e && scale.hz)
+		weight_scale(&e->shown, &scale);
 	return e ? 0 : EX_DATAERR;
 }
 
@@ -440,6 +447,9 @@ static int record_take_effect(struct walk *w, const struct pmclog_ev *ev)
 	case PMCLOG_TYPE_PMCALLOCATEDYN:
 		return event_allocated(w, ev->pl_u.pl_ad.pl_pmcid, ev->pl_u.pl_ad.pl_evname,
 				 ev->pl_u.pl_ad.pl_rate);
+	case PMCLOG_TYPE_WAITS:
+		weight_leave_out(&w->stats.waits, &ev->pl_u.pl_w);
+		return 0;
 	case PMCLOG_TYPE_INITIALIZE:
 		log_initialize(w, &ev->pl_u.pl_i);
 		return 0;

@@ -22,6 +22,7 @@
 
 #include "cli/common/common.h"
 #include "cli/log/log.h"
+#include "clock.h"
 #include "symbol.h"
 
 /* A filter of samples.  All zero: every sample passes. */
@@ -35,6 +36,7 @@ struct filter {
 	struct cpulist cpus;
 	bool by_cpu;			/* use `cpus` */
 	double from, to;		/* seconds after the log's beginning; to 0: its end */
+	bool wall;			/* all events that are time are one: CLOCK_WALL, in ns */
 };
 
 struct walk_event {
@@ -42,6 +44,7 @@ struct walk_event {
 	const char *unique;		/* the same, or NAME.1 … where a name occurs again */
 	pmc_id_t id;
 	uint64_t rate;			/* events between two samples, 0: not in the log */
+	struct clock_scale scale;	/* of samples on one scale */
 	uint32_t first;			/* number of the first event of this name: PMCs of one event
 					   on several CPUs are one, unless they are kept apart */
 	bool steered;			/* the kernel steers the period: each sample has its own
@@ -75,6 +78,11 @@ struct walk_stats {
 	uint64_t dubious_frames;	/* frames of chains outside all mappings */
 	uint64_t chains;		/* samples with more than one frame */
 	struct chains ends;		/* of the samples that pass the filter */
+	struct walk_waits {
+		uint64_t below, below_ns;	/* … of threads, shorter than the threshold … */
+		uint64_t dropped, dropped_ns;	/* … more than the rate allows … */
+		uint64_t unknown;		/* … whose length is not known */
+	} waits;			/* that are no samples */
 	double seconds;			/* from the first record to the last */
 	struct timespec began;		/* time of day of the first record */
 	char cpu[64];			/* CPU type's name, as pmc_name_of_cputype(), and its id */

@@ -18,9 +18,26 @@ uint64_t weight_take(struct weight *next, struct walk_event *event)
 	bool steered = next->there && next->id == event->id;
 
 	next->there = false;
+	if (event->scale.hz)
+		return steered ? clock_scale_ns(&event->scale, next->period) : event->scale.ns;
 	if (!steered)
 		return event->steered ? 0 : 1;
 	event->steered = true;
 	event->rate = 1;
 	return next->period;
+}
+
+void weight_scale(struct walk_event *event, const struct clock_scale *scale)
+{
+	event->steered = true;
+	event->scale = *scale;
+}
+
+void weight_leave_out(struct walk_waits *sum, const struct pmclog_ev_waits *w)
+{
+	sum->below += w->pl_below;
+	sum->below_ns += w->pl_below_ns;
+	sum->dropped += w->pl_dropped;
+	sum->dropped_ns += w->pl_dropped_ns;
+	sum->unknown += w->pl_unknown;
 }

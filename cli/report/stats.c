@@ -181,6 +181,14 @@ static void stats_gaps(const struct report *r, const struct walk_stats *s, const
 		     "recorded before", r->log);
 	log_note_gaps(r->log, s->drops, s->lost);
 	chains_note_cut(r->log, &s->ends);
+	if (s->waits.dropped)
+		note("WARNING: \"%s\" lacks %llu waits (%.3f s): more than "
+		     "kern.hwpmc.offcpurate of a CPU in a second, or no room; a higher threshold "
+		     "(-c, -n) has fewer", r->log, (unsigned long long)s->waits.dropped,
+		     (double)s->waits.dropped_ns / 1e9);
+	if (s->waits.unknown)
+		note("WARNING: \"%s\" lacks %llu waits of unknown length: the kernel has not "
+		     "reported a context switch", r->log, (unsigned long long)s->waits.unknown);
 	if (s->samples && !s->passed)
 		note("WARNING: none of the %llu samples in \"%s\" passes the filters",
 		     (unsigned long long)s->samples, r->log);
@@ -225,6 +233,11 @@ void report_statistics(const struct report *r, bool zeros, struct buf *out)
 	stats_line(out, "#callchain/cut", s->ends.cut, false);
 	stats_line(out, "#callchain/whole", s->ends.whole, false);
 	stats_line(out, "#callchain/frame-pointers", s->ends.pointers, false);
+	stats_line(out, "#waits/short", s->waits.below, false);
+	stats_line(out, "#waits/short-ns", s->waits.below_ns, false);
+	stats_line(out, "#waits/dropped", s->waits.dropped, false);
+	stats_line(out, "#waits/dropped-ns", s->waits.dropped_ns, false);
+	stats_line(out, "#waits/unknown", s->waits.unknown, false);
 	stats_gaps(r, s, &gaps);
 	stats_images(r, gaps.missed);
 	free(gaps.missed);

@@ -290,9 +290,9 @@ static void text_event(const struct report *r, uint32_t number, const struct wal
 	}
 	for (size_t i = 0; i < n; i++)
 		samples += rows[i].self;
-	if (event->steered)
+	if (event->steered && !event_is_clock(event))
 		snprintf(period, sizeof(period), ", in samples at a steady rate");
-	else if (event->rate)
+	else if (event->rate && !event->steered)
 		snprintf(period, sizeof(period), ", one every %llu",
 			 (unsigned long long)event->rate);
 	if (samples) {

@@ -113,6 +113,13 @@ const struct logfmt_record logfmt_records[LOGFMT_TYPES + 1] = {
 		FIELD(HEX, pl_v, pmcid, 12, 16),
 		KEYED(NULL, HEX, pl_v.pl_values, 16, 20),
 		{ "values", LOGFMT_WORDS, 0, { 0, 0 }, EV(pl_v.pl_word), 0 } } },
+	TYPE(WAITS) { "waits", "waits", "012345", IS(WAITS), { 56, 64 }, {
+		FIELD(HEX, pl_w, pmcid, 12, 16),
+		FIELD(COUNT, pl_w, below, 16, 24),
+		FIELD(COUNT, pl_w, below_ns, 24, 32),
+		FIELD(COUNT, pl_w, dropped, 32, 40),
+		FIELD(COUNT, pl_w, dropped_ns, 40, 48),
+		FIELD(COUNT, pl_w, unknown, 48, 56) } },
 	TYPE(THR_VALUE) { "thr_value", "thr-value", "01234", IS(THR_VALUE), { 0, 60 }, {
 		FIELD(HEX, pl_tv, pmcid, 0, 16),
 		FIELD(PID, pl_tv, pid, 0, 20),

@@ -70,6 +70,7 @@ static uint64_t soft_period(const char *name)
 	} clocks[] = {
 		{ "CLOCK.HARD", 1 }, { "CLOCK.STAT", 1 }, { "CLOCK.PROF", 8 },
 		{ "CPU_CLOCK", 1000000 }, { "TASK_CLOCK", 1000000 },
+		{ "OFFCPU_TIME", 1000000 },
 	};
 
 	for (size_t i = 0; i < sizeof(clocks) / sizeof(clocks[0]); i++)

@@ -154,6 +154,17 @@ struct pmclog_ev_values {
 	uint64_t pl_word[PMCLOG_VALUES_MAX];
 };
 
+/*
+ * Ours: waits of a PMC of OFFCPU_TIME since its last such record that are no samples: shorter than
+ * the threshold, dropped because of the rate or for lack of room, or of unknown length.
+ */
+struct pmclog_ev_waits {
+	pmc_id_t pl_pmcid;
+	uint64_t pl_below, pl_below_ns;
+	uint64_t pl_dropped, pl_dropped_ns;
+	uint64_t pl_unknown;
+};
+
 struct pmclog_ev {
 	enum pmclog_state pl_state;
 	off_t pl_offset;		/* bytes of the stream up to the end of this record */
@@ -187,6 +198,7 @@ struct pmclog_ev {
 		struct pmclog_ev_proccreate pl_pc;
 		struct pmclog_ev_userdata pl_u;
 		struct pmclog_ev_values pl_v;
+		struct pmclog_ev_waits pl_w;
 	} pl_u;
 };
 

@@ -102,6 +102,8 @@ static const struct {
 		"tunable nbuffers_pcpu=%d must be greater than zero.", false),
 	[TUN_NSAMPLES] = NUMBER("kern.hwpmc.nsamples", 512, 1, 65535, 512,
 		"tunable nsamples=%d out of range.", false),
+	[TUN_OFFCPURATE] = NUMBER("kern.hwpmc.offcpurate", 10000, 1, INT_MAX, 10000,
+		"tunable offcpurate=%d out of range - using %d.", true),
 	[TUN_SOFTEVENTS] = NUMBER("kern.hwpmc.softevents", 16, 1, PMC_EV_DYN_COUNT,
 		PMC_EV_DYN_COUNT, "tunable \"softevents\"=%d out of range.", false),
 	[TUN_UNWIND] = NUMBER("kern.hwpmc.unwind", 0, 0, 1, 0,

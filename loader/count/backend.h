@@ -33,7 +33,9 @@ struct backend {
 	const char *name;
 	bool sliced;		/* counted in slices: its sets list it as a member */
 	bool figures;		/* fed by the kernel's figures: its sets list it by its row */
+	bool offcpu;		/* samples waits: its sets list it by its row */
 	bool read_only;		/* a write changes nothing */
+	bool period_at_start;	/* a new period takes effect at the next start, without more */
 
 	/* Attach the programs that it needs: before its first start, and its first target. */
 	int (*hold)(struct count *c, struct reason *why);
@@ -90,5 +92,6 @@ extern const struct backend backend_slices;	/* process scope: slices of a per-CP
 extern const struct backend backend_figures;	/* process scope: the kernel's figures per task */
 extern const struct backend backend_task_events; /* process scope: per-task events */
 extern const struct backend backend_cgroup_events; /* a cgroup: per-CPU events of it */
+extern const struct backend backend_offcpu;	/* sampled: waits, by the switches' programs */
 
 #endif

@@ -49,6 +49,7 @@ enum count_from {
 	COUNT_FROM_HOOK,		/* a counter that a program on a tracepoint keeps */
 	COUNT_FROM_TRACEPOINT,		/* the hits of `tracepoint`, or `event` with a filter */
 	COUNT_FROM_PROBE,		/* the hits of `probe` */
+	COUNT_FROM_OFFCPU,		/* sampled: the waits of threads */
 };
 
 /* Of perf_event_spec, for the events of a sampling PMC. */
@@ -84,6 +85,7 @@ struct count_spec {
 	uint64_t tag;			/* … and the number that identifies the PMC in it */
 	uint64_t period;		/* sampling: in events; count_set_period() */
 	struct count_samples samples;	/* … or as the kernel steers it, and what samples have */
+	uint32_t offcpu_rate;		/* … OFFCPU: samples on a CPU in a second */
 	uint32_t log;			/* number in records, and ABI_LOG_…; 0: not logged */
 	bool in_tasks;			/* holder_breakpoint: it may slow down its targets only */
 	const char *timer;		/* sampling: the name of the software clock, NULL: none */
@@ -212,6 +214,8 @@ int count_read(struct count *c, uint64_t *value, struct reason *why);
 void count_hidden(struct count *c);
 /* Reports how many switches the kernel has hidden, as far as seen; if none, watches briefly. */
 int count_hidden_switches(struct engine *e, uint64_t *hidden, struct reason *why);
+/* What became of the waits of a PMC that samples them; false: it does not. */
+bool count_offcpu_counts(const struct count *c, struct abi_offcpu_counts *n);
 /* True if its counter is known to have been taken away; complete once the PMC has stopped. */
 bool count_is_lost(const struct count *c);
 int count_write(struct count *c, uint64_t value, struct reason *why);

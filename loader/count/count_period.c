@@ -57,6 +57,8 @@ int count_set_period(struct count *c, uint64_t period, struct reason *why)
 	if (err || period == c->spec.period || c->spec.samples.hz)
 		return err;
 	c->spec.period = period;
+	if (c->backend->period_at_start)
+		return 0;
 	if (c->spec.system)	/* an event that is closed gets it when its CPU is back */
 		err = c->fd >= 0 ? perf_set_period(c->fd, count_period(c)) : 0;
 	else if (c->source < ABI_SOURCE_TRACEPOINT)	/* a program gets it at the start */

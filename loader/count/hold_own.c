@@ -18,10 +18,23 @@ static bool hold_own_hits(const struct count *c)
 	return c->spec.from == COUNT_FROM_TRACEPOINT || c->spec.from == COUNT_FROM_PROBE;
 }
 
+static int hold_own_offcpu(struct count *c, struct reason *why)
+{
+	int place = offcpu_take(c->e->offcpus, why);
+
+	if (place < 0)
+		return place;
+	c->source = place;
+	c->backend = &backend_offcpu;
+	return 0;
+}
+
 static int hold_own_system(struct count *c, struct reason *why)
 {
 	int err;
 
+	if (c->spec.from == COUNT_FROM_OFFCPU)
+		return hold_own_offcpu(c, why);
 	if (c->spec.from == COUNT_FROM_HOOK) {
 		c->backend = &backend_cpu_hook;
 		return 0;
@@ -37,7 +50,8 @@ static int hold_own_system(struct count *c, struct reason *why)
 
 static bool hold_own_tasks(const struct count *c)
 {
-	return !c->spec.system && (c->spec.thread || (c->spec.sampling && !hold_own_hits(c)));
+	return !c->spec.system && c->spec.from != COUNT_FROM_OFFCPU &&
+	       (c->spec.thread || (c->spec.sampling && !hold_own_hits(c)));
 }
 
 static int hold_own_process(struct count *c, struct reason *why)
@@ -48,6 +62,8 @@ static int hold_own_process(struct count *c, struct reason *why)
 
 	if (c->spec.cgroup)
 		return cgroup_events_new(c, why);
+	if (c->spec.from == COUNT_FROM_OFFCPU)
+		return hold_own_offcpu(c, why);
 	if (hold_own_tasks(c)) {
 		c->backend = &backend_task_events;
 		LIST_INSERT_HEAD(&target_count_row(ts, c->spec.row)->soft, c, on_row);
@@ -78,7 +94,9 @@ static void hold_own_end(struct count *c)
 {
 	if (hold_own_tasks(c))
 		LIST_REMOVE(c, on_row);
-	if (c->source >= ABI_SOURCE_TRACEPOINT)
+	if (c->backend->offcpu)
+		offcpu_give(c->e->offcpus, c->source);
+	else if (c->source >= ABI_SOURCE_TRACEPOINT)
 		hold_tracepoint_end(c);
 	else if (c->source >= 0 && c->source < ABI_SOURCE_HOOK)
 		sources_close(c->e->sources, c->source);

@@ -77,7 +77,8 @@ static struct set *set_new(struct targets *ts, unsigned int id, const struct set
 void set_write(struct targets *ts, struct set *set)
 {
 	volatile struct abi_set *abi = &ts->e->sets[set->id];
-	uint32_t soft_active = 0, owner = ABI_OWNERS_MIXED, logs = 0, sampled = 0;
+	uint32_t soft_active = 0, owner = ABI_OWNERS_MIXED, logs = 0, sampled = 0,
+		 offcpu = 0;
 	uint64_t active = 0, open = 0;
 	unsigned int n = 0;
 
@@ -109,6 +110,10 @@ void set_write(struct targets *ts, struct set *set)
 			abi->soft[row].pos = c->pos;
 			soft_active |= (uint32_t)c->running << row;
 		}
+		if (c && c->backend->offcpu) {
+			abi->soft[row].owner = (uint32_t)c->source;
+			offcpu |= (uint32_t)c->running << row;
+		}
 	}
 	abi->child = set->child;
 	abi->secure = set->secure;
@@ -117,6 +122,7 @@ void set_write(struct targets *ts, struct set *set)
 	abi->logs = logs;
 	abi->sampled = sampled;
 	abi->soft_active = soft_active;
+	abi->offcpu = offcpu;
 	abi->owner = owner;
 	abi->open = open;
 	abi->due = active;

@@ -403,7 +403,13 @@ void target_activate(struct targets *ts, const struct count *c, bool on)
 
 		if (link->set->waits >> c->spec.row & 1)
 			continue;
-		if (c->backend->figures) {
+		if (c->backend->offcpu) {
+			uint32_t row = 1u << c->spec.row;
+
+			__atomic_store_n(&abi->offcpu,
+					 on ? abi->offcpu | row : abi->offcpu & ~row,
+					 __ATOMIC_SEQ_CST);
+		} else if (c->backend->figures) {
 			uint32_t soft = 1u << c->spec.row;
 
 			__atomic_store_n(&abi->soft_active,

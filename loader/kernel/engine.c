@@ -157,6 +157,9 @@ static int engine_load(struct engine *e, struct reason *why)
 	e->tracepoints = tracepoints_new(e);
 	if (!e->tracepoints)
 		return -ENOMEM;
+	e->offcpus = offcpus_new(e);
+	if (!e->offcpus)
+		return -ENOMEM;
 	err = notes_begin(e, why);
 	err = err ?: sources_begin(e);
 	err = err ?: cpu_bell_begin(e, why);
@@ -201,6 +204,7 @@ void engine_free(struct engine *e)
 	sources_free(e->sources);
 	cpu_bell_free(e->cpu_bell);
 	owner_maps_free(e->owner_maps);
+	offcpus_free(e->offcpus);
 	notes_free(e->notes);
 	unwinder_free(e->unwinder);
 	skel_unload(e);

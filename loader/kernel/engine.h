@@ -12,6 +12,7 @@
 #include "flush.h"
 #include "gauge.h"
 #include "loader/base/base.h"
+#include "offcpu.h"
 #include "owner_maps.h"
 #include "perf.h"
 #include "pmus.h"
@@ -54,6 +55,7 @@ struct engine {
 	struct notes *notes;		/* the programs' reports */
 	struct unwinder *unwinder;	/* tables and mappings for stacks */
 	struct owner_maps *owner_maps;	/* owners' counts */
+	struct offcpus *offcpus;	/* PMCs that sample waits */
 	unsigned int walks;		/* under way: forks are noted for them, see target_map.h */
 	struct fibers *fibers;
 	char *log;			/* the verifier's, during load */

@@ -49,11 +49,8 @@ static bool struct_has(const struct btf *btf, const char *name, const char *fiel
 	return false;
 }
 
-/*
- * True if this kernel lets programs attach to the function; some kernels and sandboxes refuse that
- * altogether.
- */
-static bool kernel_may_fentry(const struct btf *btf, const char *function)
+/* Some kernels and sandboxes refuse that altogether. */
+bool programs_may_fentry(const struct btf *btf, const char *function)
 {
 	const struct bpf_insn ret[] = {
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
@@ -114,7 +111,7 @@ int programs_choose(struct pmcbpf *skel, bool reads_msr, struct reason *why)
 	bpf_program__set_autoload(skel->progs.on_rename_again, preemptible);
 	bpf_program__set_autoload(skel->progs.on_dead,
 				  struct_has(btf, "task_struct", "on_cpu") &&
-				  kernel_may_fentry(btf, "put_task_struct_rcu_user"));
+				  programs_may_fentry(btf, "put_task_struct_rcu_user"));
 	bpf_program__set_autoload(skel->progs.on_fault, fault);
 	bpf_program__set_autoload(skel->progs.on_fault_probe, !fault && kprobe && !reads_msr);
 	bpf_program__set_autoload(skel->progs.on_fault_probe_alone, !fault && kprobe && reads_msr);
@@ -125,6 +122,10 @@ int programs_choose(struct pmcbpf *skel, bool reads_msr, struct reason *why)
 				  btf_has(btf, "btf_trace_sys_enter", BTF_KIND_TYPEDEF));
 	bpf_program__set_autoload(skel->progs.on_call_exit, !kernel_may_preempt_calls(btf) &&
 				  btf_has(btf, "btf_trace_sys_exit", BTF_KIND_TYPEDEF));
+	bpf_program__set_autoload(skel->progs.on_offcpu,
+				  struct_has(btf, "task_struct", "sched_info") &&
+				  (btf_has(btf, "btf_trace_sched_exit_tp", BTF_KIND_TYPEDEF) ||
+				   programs_may_fentry(btf, "__perf_event_task_sched_in")));
 	bpf_program__set_autoload(skel->progs.on_probe, probes_here());
 	bpf_program__set_autoload(skel->progs.on_probe_enter, probes_here());
 	skel->rodata->labels = kernel_has_labels();
@@ -221,6 +222,9 @@ static void need_programs(const struct programs *p, enum engine_need what,
 		break;
 	case NEED_SWITCH_HIT:
 		prog[0] = p->skel->progs.on_switch_hit;
+		break;
+	case NEED_OFFCPU:
+		prog[0] = program_if_loaded(p->skel->progs.on_offcpu);
 		break;
 	case NEED_UNMAP:
 		prog[0] = p->skel->progs.on_munmap;
@@ -441,6 +445,12 @@ int programs_number(const struct programs *p, uint32_t tid, struct abi_number *n
 {
 	return bpf_map__lookup_elem(p->skel->maps.numbers, &tid, sizeof(tid), number,
 				    sizeof(*number), 0);
+}
+
+void programs_offcpu_maps(const struct programs *p, int *pmcs, int *waits)
+{
+	*pmcs = bpf_map__fd(p->skel->maps.offcpus);
+	*waits = bpf_map__fd(p->skel->maps.offcpu_waits);
 }
 
 int programs_rings(const struct programs *p)

@@ -26,6 +26,7 @@ enum engine_need {
 	NEED_CALL_ENTER, /* hits of tracepoints: of system calls … */
 	NEED_CALL_EXIT,
 	NEED_SWITCH_HIT, /* … and of context switches */
+	NEED_OFFCPU,	/* waits of threads */
 	NEED_UNMAP,	/* executable memory that targets unmap; takes tracefs */
 	NEED_MAPPINGS,	/* executable mappings of all processes, for unwinding; likewise */
 	NEEDS
@@ -53,6 +54,11 @@ bool programs_needed(const struct programs *p, enum engine_need what);
 bool programs_attached(const struct programs *p, enum engine_need what);
 /* True if this kernel can run the programs of a need. */
 bool programs_have(const struct programs *p, enum engine_need what);
+/* True if this kernel lets programs attach to the function, by its BTF. */
+struct btf;
+bool programs_may_fentry(const struct btf *btf, const char *function);
+/* The maps that the programs of waits share with those that record them: loader/kernel/waits.c. */
+void programs_offcpu_maps(const struct programs *p, int *pmcs, int *waits);
 /* True if this kernel has the tracepoint of an enum abi_hook. */
 bool programs_have_hook(const struct programs *p, uint32_t hook);
 /* Reads the credentials with which the other end of an accepted socket connected. */

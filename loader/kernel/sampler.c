@@ -4,6 +4,7 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -35,6 +36,9 @@ struct samplers {
 	int *ring_fds;			/* per CPU */
 	int epoll;
 	struct rings *rings;		/* NULL: no PMC has sampled yet */
+	unsigned int waits;		/* calls of samplers_wait() */
+	struct bpf_link *wait_link;
+	int wait_event;			/* of the daemon's own: see samplers_choose_wait() */
 };
 
 /* Room for at least `nsamples` records of the current depth; a ring has a power of two of pages. */
@@ -111,6 +115,30 @@ static int samplers_share_tables(struct samplers *s)
 	return err ?: bpf_map__reuse_fd(to->maps.unwind_notes, bpf_map__fd(from->maps.unwind_notes));
 }
 
+/*
+ * Waits are recorded in the thread itself, after the switch: where the scheduler ends, or, on older
+ * kernels, where it calls perf.  It does so while any thread has an event.
+ */
+static void samplers_choose_wait(struct samplers *s)
+{
+	struct btf *btf = btf__load_vmlinux_btf();
+	bool ends = btf && btf__find_by_name_kind(btf, "btf_trace_sched_exit_tp",
+						  BTF_KIND_TYPEDEF) > 0;
+
+	bpf_program__set_autoload(s->skel->progs.on_scheduled, ends);
+	bpf_program__set_autoload(s->skel->progs.on_perf_in, !ends &&
+				  programs_may_fentry(btf, "__perf_event_task_sched_in"));
+	btf__free(btf);
+}
+
+static int samplers_reuse_maps(struct samplers *s)
+{
+	int err = bpf_map__reuse_fd(s->skel->maps.rings, s->config.map);
+
+	err = err ?: bpf_map__reuse_fd(s->skel->maps.offcpus, s->config.offcpus);
+	return err ?: bpf_map__reuse_fd(s->skel->maps.offcpu_waits, s->config.offcpu_waits);
+}
+
 /* If that fails, everything but sampling works. */
 static void samplers_load(struct samplers *s, char *log)
 {
@@ -119,8 +147,10 @@ static void samplers_load(struct samplers *s, char *log)
 	int err;
 
 	s->skel = sample__open_opts(&opts);
-	err = s->skel ? bpf_map__reuse_fd(s->skel->maps.rings, s->config.map) : -errno;
+	err = s->skel ? samplers_reuse_maps(s) : -errno;
 	err = err ?: samplers_share_tables(s);
+	if (!err)
+		samplers_choose_wait(s);
 	if (!err && file_line(MAX_STACK, most, sizeof(most)) == 0)
 		s->skel->rodata->max_stack = (uint32_t)strtoul(most, NULL, 10);
 	if (!err && s->config.level) {
@@ -153,7 +183,7 @@ int samplers_new(const struct samplers_config *config, struct samplers **out, st
 		return deny(why, -ENOMEM, "no memory for sampling");
 	}
 	s->config = *config;
-	s->epoll = -1;
+	s->epoll = s->wait_event = -1;
 	s->maps = (struct samplers_maps){ -1, -1, -1, -1, 0, NULL };
 	samplers_load(s, log);
 	free(log);
@@ -190,6 +220,9 @@ void samplers_free(struct samplers *s)
 	if (!s)
 		return;
 	samplers_free_rings(s);
+	bpf_link__destroy(s->wait_link);
+	if (s->wait_event >= 0)
+		close(s->wait_event);
 	if (s->skel)
 		munmap(s->table, TABLE);
 	sample__destroy(s->skel);
@@ -238,6 +271,49 @@ uint64_t sampler_max_rate(void)
 
 	return file_line("/proc/sys/kernel/perf_event_max_sample_rate", text, sizeof(text)) ? 0 :
 	       strtoull(text, NULL, 10);
+}
+
+static int samplers_wait_begin(struct samplers *s, struct reason *why)
+{
+	const struct perf_event_spec spec = {
+		.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY,
+	};
+	bool ends = bpf_program__autoload(s->skel->progs.on_scheduled);
+	struct bpf_program *prog = ends ? s->skel->progs.on_scheduled : s->skel->progs.on_perf_in;
+
+	if (!ends && !bpf_program__autoload(prog))
+		return deny(why, -EOPNOTSUPP, "this kernel lets no program run behind a switch");
+	s->wait_link = bpf_program__attach(prog);
+	if (!s->wait_link)
+		return deny(why, -errno, "cannot attach %s: %m", bpf_program__name(prog));
+	s->wait_event = ends ? -1 : perf_open_task(&spec, 0, -1);
+	if (ends || s->wait_event >= 0)
+		return 0;
+	bpf_link__destroy(s->wait_link);
+	s->wait_link = NULL;
+	return deny(why, s->wait_event, "cannot have the kernel call perf at switches: %s",
+		    strerror(-s->wait_event));
+}
+
+int samplers_wait(struct samplers *s, struct reason *why)
+{
+	int err = s->skel ? 0 : deny(why, s->no_program_err, "%s", s->no_program.text);
+
+	if (!err && !s->waits)
+		err = samplers_wait_begin(s, why);
+	s->waits += !err;
+	return err;
+}
+
+void samplers_unwait(struct samplers *s)
+{
+	if (--s->waits)
+		return;
+	bpf_link__destroy(s->wait_link);
+	s->wait_link = NULL;
+	if (s->wait_event >= 0)
+		close(s->wait_event);
+	s->wait_event = -1;
 }
 
 static struct abi_sampler *sampler_at(const struct samplers *s, uint32_t id)

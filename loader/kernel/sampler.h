@@ -22,6 +22,7 @@ struct samplers_config {
 	int map;			/* of the rings; the engine's */
 	const int *unwind;		/* kern.hwpmc.unwind, likewise: 0: frame pointers only */
 	const struct engine *engine;	/* whose tables the program unwinds by */
+	int offcpus, offcpu_waits;	/* the maps of waits, likewise */
 	const struct abi_level *level;	/* programs_nested() */
 };
 
@@ -48,6 +49,13 @@ struct samplers_maps {
 	const struct abi_level *level;	/* NULL: the initial namespace */
 };
 const struct samplers_maps *samplers_maps(const struct samplers *s);
+
+/*
+ * While a PMC samples waits, their program runs at the end of each switch.  Any number of calls of
+ * the first function, each with one of the second.
+ */
+int samplers_wait(struct samplers *s, struct reason *why);
+void samplers_unwait(struct samplers *s);
 
 /* One PMC, as the program records it. */
 struct sampler_spec {

@@ -280,6 +280,8 @@ static void pending_scan(struct name_search *l, const uint8_t *pcs, size_t n)
 		memcpy(&pc, pcs + i * sizeof(pc), sizeof(pc));
 		if (!(pc & KERNEL) || pc == PMCLOG_PC_KERNEL)
 			break;
+		if (pc - PMCLOG_PC_WAIT <= PMCLOG_WAIT_PREEMPTED)
+			continue;
 		pc -= i > 0;
 		if (l->seen[index_mix(0, pc) >> (64 - SEEN_BITS)] != pc)
 			pending_add(l, pc);

@@ -200,6 +200,7 @@ static int make_plan(struct request *rq, struct allocation *p, struct cred *cred
 	p->spec.grouped = p->a->group;
 	p->spec.sampling = PMC_IS_SAMPLING_MODE(p->a->mode);
 	p->spec.period = p->a->count;
+	p->spec.offcpu_rate = (uint32_t)rq->d->config.value[TUN_OFFCPURATE];
 	p->spec.cpu = p->cpu;
 	err = p->class->ops->plan(p, &rq->r->why);
 	err = err ?: sampling_admit(rq, p);
@@ -334,6 +335,8 @@ static int take_recorder(struct request *rq, struct allocation *p, struct pmc *p
 	if (!p->spec.sampling && !log)
 		return 0;
 	err = recorder_new(rq->d->samples, pmc, p->spec.rate, &pmc->recorder, &rq->r->why);
+	if (!err && p->spec.from == COUNT_FROM_OFFCPU)
+		err = recorder_wait(pmc->recorder, &rq->r->why);
 	if (!err && p->spec.sampling) {
 		p->spec.program = recorder_program(pmc->recorder);
 		p->spec.tag = recorder_tag(pmc->recorder);

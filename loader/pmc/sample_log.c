@@ -17,31 +17,16 @@
 #include "loader/log/log.h"
 #include "pmc.h"
 #include "loader/kernel/kernel.h"
+#include "recorder.h"
 #include "sample_log.h"
 #include "sample_needs.h"
 #include "sample_values.h"
-#include "value_record.h"
 
 #define MAX_RECORDERS ABI_SAMPLERS	/* an id is slot | generation * this */
 _Static_assert(ABI_PC_KERNEL == PMCLOG_PC_KERNEL, "the log's value and the ring's");
 
 #define TICK_NS	    50000000		/* between drains; a half-full ring causes one earlier */
 #define WAIT_NS	    2000000		/* the same while a fiber waits for them */
-
-struct recorder {
-	struct sample_log *t;
-	struct pmc *pmc;
-	bool samples;			/* the PMC samples; false: it counts */
-	int program;			/* the samplers' program */
-	uint64_t tag;			/* of the PMC's events */
-	struct sample_need need;
-	bool lost;			/* count_is_lost() was true, and that is logged */
-	bool paused;			/* the kernel has paused it, and that is logged */
-	bool profiles;			/* feeds the kernel profile now */
-	uint32_t id;
-	struct value_clock clock;	/* of a counting PMC */
-	struct abi_samples accounted;	/* the part of sampler_counts() accounted for */
-};
 
 struct sample_log {
 	struct engine *engine;
@@ -76,6 +61,7 @@ int sample_log_new(struct sample_log **out, const struct samplers_config *config
 		return deny(why, -ENOMEM, "no memory for tracing");
 	with_map.map = programs_rings(engine->programs);
 	with_map.engine = engine;
+	programs_offcpu_maps(engine->programs, &with_map.offcpus, &with_map.offcpu_waits);
 	t->engine = engine;
 	t->needs = (struct sample_needs){ .engine = engine, .unwind = config->unwind };
 	t->life = life;
@@ -160,6 +146,12 @@ static void sample_put(struct sample_log *t, struct recorder *tr, const struct a
 		t->stats.intr_bufferfull++;
 		logfile_gap(tr->pmc->owner->log);
 	}
+	if (admission == ADMITTED && rec->kind == ABI_REC_OFFCPU) {
+		if (offcpu_log_wait(&tr->offcpu, tr->pmc, rec, data, &c) &&
+		    tr->pmc->flags & PMC_F_CALLCHAIN)
+			sample_count_chain(t, tr->pmc, c.pl_cpuflags);
+		return;
+	}
 	if (admission == ADMITTED && tr->pmc->values)
 		err = sample_values_put(t->values, rec, tr->pmc, &tr->clock);
 	if (err == -ENOENT)
@@ -204,7 +196,7 @@ static void record_take(void *arg, const struct abi_rec *rec, const uint64_t *da
 		return;
 	if (tr->profiles)
 		kgmon_sample(t->kgmon, false, rec->flags & ABI_REC_USER, data[0]);
-	else if (tr->pmc->owner->log && rec->kind == ABI_REC_SAMPLE)
+	else if (tr->pmc->owner->log && record_is_sample(rec))
 		sample_put(t, tr, rec, data);
 	else if (tr->pmc->owner->log)
 		value_put(tr, rec, data);
@@ -231,6 +223,8 @@ static void recorder_account(struct sample_log *t, struct recorder *tr)
 		owner_account_records(t, o);
 		return;
 	}
+	if (tr->waits)
+		offcpu_log_counts(&tr->offcpu, tr->pmc);
 	/* A PMC has no count at the beginning of its allocation and at the end of its release. */
 	lost = !tr->lost && tr->pmc->count && count_is_lost(tr->pmc->count);
 	now = sampler_counts(t->samplers, tr->id);
@@ -490,6 +484,8 @@ void recorder_free(struct recorder *tr)
 		return;
 	recorder_account(tr->t, tr);
 	recorder_stop(tr);
+	if (tr->waits)
+		samplers_unwait(tr->t->samplers);
 	if (tr->samples) {
 		sampler_clear(tr->t->samplers, tr->id);
 		sample_needs_give(&tr->t->needs, &tr->need, tr->pmc);
@@ -505,12 +501,21 @@ void recorder_free(struct recorder *tr)
 	free(tr);
 }
 
+int recorder_wait(struct recorder *tr, struct reason *why)
+{
+	int err = samplers_wait(tr->t->samplers, why);
+
+	tr->waits = !err;
+	return err;
+}
+
 int recorder_start(struct recorder *tr, struct reason *why)
 {
 	const struct pmc *p = tr->pmc;
 	struct profile_source source = p->profile;
 	int err;
 
+	tr->offcpu.log = NULL;
 	if (!(p->flags & PMC_F_KGMON) || tr->profiles)
 		return 0;
 	source.period = p->reload;

@@ -76,6 +76,8 @@ const struct wire_losses *sample_log_losses(const struct sample_log *t);
 int recorder_new(struct sample_log *t, struct pmc *p, uint32_t rate, struct recorder **out,
 		 struct reason *why);
 void recorder_free(struct recorder *tr);
+/* After recorder_new(): the PMC's samples are waits. */
+int recorder_wait(struct recorder *tr, struct reason *why);
 /* The PMC starts, and has stopped.  -EBUSY: the kernel profile does not accept its samples. */
 int recorder_start(struct recorder *tr, struct reason *why);
 void recorder_stop(struct recorder *tr);

@@ -30,6 +30,8 @@ static int class_soft_add_rows(struct row_table *t, const struct class_machine *
 /* True if the kernel has the event: an event whose tracepoint is missing is not registered. */
 static bool class_soft_has(const struct class_machine *m, const struct soft_event *s)
 {
+	if (s->process == SOFT_OFFCPU)
+		return programs_have(m->engine->programs, NEED_OFFCPU);
 	return s->process != SOFT_HOOK ||
 	       programs_have_hook(m->engine->programs, s->hook);
 }
@@ -75,7 +77,7 @@ static void class_soft_fill(struct allocation *p, const struct soft_event *s)
 {
 	static const enum count_from from[] = {
 		[SOFT_TASK] = COUNT_FROM_FIGURES, [SOFT_PERF] = COUNT_FROM_EVENT,
-		[SOFT_HOOK] = COUNT_FROM_HOOK,
+		[SOFT_HOOK] = COUNT_FROM_HOOK, [SOFT_OFFCPU] = COUNT_FROM_OFFCPU,
 	};
 
 	p->spec.from = from[class_soft_source(p, s)];
@@ -88,6 +90,24 @@ static void class_soft_fill(struct allocation *p, const struct soft_event *s)
 	p->spec.timer = s->sides == SIDES_SAMPLED && !s->rate ? s->name : NULL;
 }
 
+/* Waits are samples with lengths of their own. */
+static int class_soft_check_offcpu(const struct allocation *p, const struct soft_event *s,
+				   struct reason *why)
+{
+	if (s->system != SOFT_OFFCPU)
+		return 0;
+	if (!p->spec.sampling)
+		return deny(why, -EOPNOTSUPP, "%s can be sampled, not counted: how long a thread "
+			    "has waited is known when it runs again, not at a reading", s->name);
+	if (p->a->rate || p->a->values || p->a->precise || p->a->branch)
+		return deny(why, -EOPNOTSUPP, "%s: a sample is a wait, with its own length and no "
+			    "rate; leave out freq= and values", s->name);
+	if (p->a->flags & PMC_F_KGMON)
+		return deny(why, -EINVAL, "PMC_F_KGMON: a profile of the kernel has samples of one "
+			    "weight, and each of %s has its own", s->name);
+	return 0;
+}
+
 static int class_soft_plan(struct allocation *p, struct reason *why)
 {
 	const struct soft_event *s = soft_by_code(p->a->event);
@@ -97,7 +117,10 @@ static int class_soft_plan(struct allocation *p, struct reason *why)
 		return deny(why, -EINVAL, "this kernel has no software event 0x%x; "
 			    "pmccontrol -L (GETDYNEVENTINFO) lists what it has", p->a->event);
 	/* A counter that a program increments has no overflow. */
-	if (p->spec.sampling && s->system != SOFT_PERF)
+	err = class_soft_check_offcpu(p, s, why);
+	if (err)
+		return err;
+	if (p->spec.sampling && s->system == SOFT_HOOK)
 		return deny(why, -EOPNOTSUPP, "%s can be counted, not sampled", s->name);
 	if (p->spec.thread && (s->system != SOFT_PERF || s->quantity == WIRE_Q_MIGRATIONS))
 		return deny(why, -EOPNOTSUPP, "%s cannot be counted for a single thread: count its "

@@ -47,6 +47,7 @@ const struct soft_event soft_events[] = {
 	  FAULT(ALIGNMENT_FAULTS) },
 	{ "EMULATION_FAULTS", 0x20011, 0, SIDES_COUNTED, .process = SOFT_PERF,
 	  FAULT(EMULATION_FAULTS) },
+	{ "OFFCPU_TIME", 0x20012, 0, SIDE_KERNEL, .process = SOFT_OFFCPU, .system = SOFT_OFFCPU },
 };
 const unsigned int soft_nevents = sizeof(soft_events) / sizeof(soft_events[0]);
 

@@ -13,6 +13,7 @@
 enum soft_source {
 	SOFT_TASK,	/* the kernel's figures per task: nothing runs at a switch */
 	SOFT_PERF,	/* a software perf event per CPU */
+	SOFT_OFFCPU,	/* samples: threads' time off the CPUs */
 	SOFT_HOOK,	/* a per-CPU counter that a BPF program on a tracepoint increments */
 };
 

@@ -105,6 +105,19 @@ static void log_to_nowhere(void)
 	close(fd);
 }
 
+#define SWITCH_ID "/sys/kernel/tracing/events/sched/sched_switch/id"
+
+static unsigned int switch_id(void)
+{
+	FILE *f = fopen(SWITCH_ID, "re");
+	unsigned int id;
+
+	if (!f || fscanf(f, "%u", &id) != 1)
+		die(SWITCH_ID ": %s", strerror(errno));
+	fclose(f);
+	return id;
+}
+
 /* Nothing reads the ring: it has room for all switches of a measurement. */
 static void records_open(struct counters *c, pid_t pid)
 {
@@ -114,6 +127,13 @@ static void records_open(struct counters *c, pid_t pid)
 		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU,
 	};
 
+	if (c->how == HOW_SWITCHES) {
+		attr.type = PERF_TYPE_TRACEPOINT;
+		attr.config = switch_id();
+		attr.context_switch = 0;
+		attr.sample_period = 1;
+		attr.sample_type |= PERF_SAMPLE_IP | PERF_SAMPLE_RAW | PERF_SAMPLE_PERIOD;
+	}
 	c->fd[0] = (int)syscall(SYS_perf_event_open, &attr, pid, -1, -1, PERF_FLAG_FD_CLOEXEC);
 	if (c->fd[0] < 0)
 		die("perf_event_open(dummy): %s", strerror(errno));
@@ -123,6 +143,15 @@ static void records_open(struct counters *c, pid_t pid)
 		die("mmap: %s", strerror(errno));
 }
 
+static void waits_open(struct counters *c, pid_t pid)
+{
+	check_pmc(pmc_allocate("OFFCPU_TIME", PMC_MODE_TS, 0, PMC_CPU_ANY, &c->id[0],
+			       60000000000), "OFFCPU_TIME");
+	check_pmc(pmc_attach(c->id[0], pid), "pmc_attach");
+	check_pmc(pmc_start(c->id[0]), "pmc_start");
+	c->n = 1;
+}
+
 void counters_open(struct counters *c, enum how how, const struct event *ev, unsigned int n,
 		   pid_t pid, bool descendants)
 {
@@ -130,10 +159,12 @@ void counters_open(struct counters *c, enum how how, const struct event *ev, uns
 	c->how = how;
 	if (how == HOW_FLOOR)
 		c->floor = floor_attach();
-	if (how == HOW_RECORDS)
+	if (how == HOW_RECORDS || how == HOW_SWITCHES)
 		records_open(c, pid);
-	if (how == HOW_LOGGED)
+	if (how == HOW_LOGGED || how == HOW_WAITS)
 		log_to_nowhere();
+	if (how == HOW_WAITS)
+		waits_open(c, pid);
 	if (how != HOW_OURS && how != HOW_PERF && how != HOW_LOGGED)
 		return;
 	for (c->n = 0; c->n < n; c->n++) {
@@ -157,9 +188,9 @@ void counters_close(struct counters *c)
 	}
 	if (c->floor)
 		end(c->floor);
-	if (c->how == HOW_LOGGED)
+	if (c->how == HOW_LOGGED || c->how == HOW_WAITS)
 		check_pmc(pmc_configure_logfile(-1), "pmc_configure_logfile");
-	if (c->how == HOW_RECORDS) {
+	if (c->how == HOW_RECORDS || c->how == HOW_SWITCHES) {
 		munmap(c->ring, RING_BYTES + (size_t)sysconf(_SC_PAGESIZE));
 		close(c->fd[0]);
 	}

@@ -193,6 +193,8 @@ struct test {
 static const struct test tests[] = {
 	{ "switch of two others, nobody measured", PAIR_STRANGER, false, NULL, 0,
 	  HOW_BASE, NULL, JUDGE_NOT, 0 },
+	{ "switch target/other, waits sampled", PAIR_STRANGER, false, soft_events, 1,
+	  HOW_SWITCHES, "perf sched_switch", JUDGE_VALUE, 600 },
 	{ "switch target/other, 1 hardware PMC", PAIR_STRANGER, true, hard_events, 1,
 	  HOW_PERF, "perf per task", JUDGE_RATIO, 0.6 },
 	{ "switch target/other, 4 hardware PMCs", PAIR_STRANGER, true, hard_events, 4,
@@ -232,6 +234,11 @@ static const struct test tests[] = {
 	  HOW_FLOOR, "empty tp_btf", JUDGE_DIFFERENCE, 40 },
 };
 
+static enum how ours_beside(enum how other)
+{
+	return other == HOW_RECORDS ? HOW_LOGGED : other == HOW_SWITCHES ? HOW_WAITS : HOW_OURS;
+}
+
 static void one_test(const struct bench *b, const struct test *t)
 {
 	/* Ours against ours: another event replaces the register. */
@@ -246,8 +253,7 @@ static void one_test(const struct bench *b, const struct test *t)
 		add(&base, one_run(b, t->pair, HOW_BASE, NULL, 0));
 		if (t->other == HOW_BASE)
 			continue;
-		add(&ours, one_run(b, t->pair, t->other == HOW_RECORDS ? HOW_LOGGED : HOW_OURS,
-				   t->ev, t->n));
+		add(&ours, one_run(b, t->pair, ours_beside(t->other), t->ev, t->n));
 		add(&other, one_run(b, t->pair, t->other, other_ev, t->n));
 	}
 	subtract(&ours, &base);
@@ -264,6 +270,7 @@ void bench_switch(struct bench *b)
 	for (unsigned int i = 0; i < sizeof(tests) / sizeof(tests[0]); i++)
 		if ((!tests[i].hardware || b->hardware) &&
 		    (tests[i].ev != msr_events || b->registers) &&
-		    (tests[i].ev != tracepoint_events || b->tracepoints))
+		    ((tests[i].ev != tracepoint_events && tests[i].other != HOW_SWITCHES) ||
+		     b->tracepoints))
 			one_test(b, &tests[i]);
 }

@@ -137,6 +137,14 @@ $(O)/tests/grouped $(O)/tests/groupcalls: $(O)/tests/%: $(O)/obj/tests/e2e/%.o $
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_LDFLAGS) $(CLI_LDFLAGS) -o $@ $< $(LIBPMC_LINK)
 
+# A program that knows how long it has waited.
+LINT_C += tests/e2e/waited.c
+E2E_NEEDS += $(O)/tests/waited
+$(O)/tests/waited: tests/e2e/waited.c $(O)/flags
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -fno-omit-frame-pointer -fno-optimize-sibling-calls -pthread -o $@ $<
+
 # A process whose switches are hidden.
 LINT_C += tests/e2e/unseen.c
 $(O)/tests/unseen: $(O)/obj/tests/e2e/unseen.o

@@ -42,6 +42,7 @@ kern.hwpmc.mtxpoolsize="32"  # read-only
 kern.hwpmc.nbuffers="'$((32 * $(getconf _NPROCESSORS_ONLN)))'"  # read-only
 kern.hwpmc.nbuffers_pcpu="32"  # read-only
 kern.hwpmc.nsamples="512"  # read-only
+kern.hwpmc.offcpurate="10000"
 kern.hwpmc.softevents="16"  # read-only
 kern.hwpmc.unwind="0"
 kern.hwpmc.unwind_memory="64"  # read-only

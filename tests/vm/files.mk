@@ -9,7 +9,7 @@ VM_MATRIX   = PMCBPF_VM_KERNELS="$(VM_KERNELS)" PMCBPF_VM_OVERLAY="$(abspath $(V
 	tests/vm/matrix -j $(VM_JOBS)
 VM_CFLAGS  := -std=gnu11 -O2 -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
 VM_PROGS   := $(foreach a,amd64 arm64,\
-	$(addprefix $(VM_OVERLAY)/$(a)/usr/bin/,pmu_probe pmcbpf-libs load hog preempt stand unmaps regs deep wireclient model msrx))
+	$(addprefix $(VM_OVERLAY)/$(a)/usr/bin/,pmu_probe pmcbpf-libs load hog preempt stand unmaps regs deep waited wireclient model msrx))
 VM_CLIENTS := $(foreach a,amd64 arm64,$(addprefix $(VM_OVERLAY)/$(a)/usr/bin/,pmcx pmclife pmci ktrread revoke rdpmc-example))
 # The module, for the kernels of headers.tsv.
 VM_KMODS   := $(patsubst %,$(VM_OVERLAY)/kmod/%/pmcbpf_msr.ko,6.1-x86 6.12-x86 6.1-arm64 6.12-arm64)
@@ -67,6 +67,11 @@ $(VM_OVERLAY)/%/usr/bin/deep: tests/e2e/deep.c tests/vm/progs/spin.h
 	$(call say,CC,$@)
 	@mkdir -p $(@D)
 	$(Q)$(call vm_cc,$*) -fno-omit-frame-pointer -fno-optimize-sibling-calls -no-pie -static -o $@ $<
+
+$(VM_OVERLAY)/%/usr/bin/waited: tests/e2e/waited.c
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(call vm_cc,$*) -D_GNU_SOURCE -fno-omit-frame-pointer -fno-optimize-sibling-calls -no-pie -static -pthread -o $@ $<
 
 # The raw client of tests/e2e, for behaviour that depends on the kernel.
 $(VM_OVERLAY)/%/usr/bin/wireclient: $(WIRECLIENT_SRCS) tests/e2e/wireclient.h lib/base/wire.h
@@ -165,7 +170,7 @@ vm-smoke: vm-progs  ## boot every test guest and check the guests themselves
 # each release and each architecture, with 6.1-arm64, where BPF has no trampolines.  The others: two kernels of each
 # architecture, or one, prove it for all; in these files some tests run on 6.12 only, see vm_once.
 VM_EVERY := tests/vm/kernels.bats
-VM_ENDS  := $(addprefix tests/vm/,soft.bats ktr.bats sampling.bats life.bats)
+VM_ENDS  := $(addprefix tests/vm/,soft.bats ktr.bats sampling.bats life.bats offcpu.bats)
 VM_CPUS  := $(addprefix tests/vm/,hotplug.bats model.bats)
 VM_PMU   := $(addprefix tests/vm/,hardware.bats groups.bats)
 VM_ONE   := $(addprefix tests/vm/,smoke.bats ops.bats ktr_user.bats)

@@ -36,6 +36,7 @@ enum pmclog_type {
 	PMCLOG_TYPE_PROC_CREATE = 20,
 	PMCLOG_TYPE_MAPPINGCHANGE = 0x40,
 	PMCLOG_TYPE_VALUES = 0x41,	/* not FreeBSD's, as those that follow */
+	PMCLOG_TYPE_WAITS = 0x42,	/* only of PMCs of OFFCPU_TIME */
 	PMCLOG_TYPE_THR_VALUE = 0x50	/* not FreeBSD's, only with PMC_F_LOG_THREXIT */
 };
 
@@ -85,6 +86,18 @@ enum pmclog_value {
  * has code there.
  */
 #define PMCLOG_PC_KERNEL 0x8000000000000000ull
+/*
+ * First address of each sample of OFFCPU_TIME: this and why the thread was off the CPUs.  No
+ * processor has code there, either.
+ */
+#define PMCLOG_PC_WAIT 0x8000000000000100ull
+enum pmclog_wait {
+	PMCLOG_WAIT_SLEEP = 1,		/* for an event */
+	PMCLOG_WAIT_DISK,		/* for input or output */
+	PMCLOG_WAIT_LOCK,		/* in futex(2), or uninterruptibly in the kernel */
+	PMCLOG_WAIT_RUN_QUEUE,		/* runnable, after another wait */
+	PMCLOG_WAIT_PREEMPTED		/* runnable all the time */
+};
 /* In place of a pid or tid: the process or thread has no number in the log's PID namespace. */
 #define PMCLOG_PID_OUTSIDE (-2)
 

@@ -130,6 +130,11 @@ const char *tracepoints_listed(const struct tracepoints *t, unsigned int i)
 	return i < FAKE_TRACEPOINTS ? name : NULL;
 }
 
+bool programs_have(const struct programs *p, enum engine_need what)
+{
+	return false;
+}
+
 bool programs_have_hook(const struct programs *p, uint32_t hook)
 {
 	return !(fake.lacks_hooks >> hook & 1);

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Time off the CPUs.  A wait begins with the switch away from a thread and ends with the next
+ * switch to it; this program measures each, and those of at least the PMC's threshold are samples.
+ *
+ * At the end of a wait the thread is not yet the current one, so that its memory cannot be read.
+ * Its stack in the kernel can, and is put aside for the program that runs in the thread itself a
+ * moment later (bpf/log/offcpu_sample.bpf.c).  A thread's stack does not change while it waits, so
+ * nothing is read at the beginning of a wait, and short ones cost a look into two maps.
+ *
+ * The scheduler counts each thread's switches.  If that number has moved by more than this program
+ * has seen, the kernel has hidden a switch, and the length of the wait is not known.
+ *
+ * A thread without a state was off the CPUs already when the PMC began, or is a new one.
+ */
+#include "maps.bpf.h"
+#include "bpf/log/offcpu.bpf.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+struct offcpus_map offcpus SEC(".maps");
+struct offcpu_waits_map offcpu_waits SEC(".maps");
+
+__u32 offcpu_systems = 0;		/* running PMCs of system scope */
+__u64 offcpu_full = 0;			/* threads that found no room in `offcpu_threads` */
+
+#define TASK_INTERRUPTIBLE   0x1
+#define TASK_UNINTERRUPTIBLE 0x2
+#define TASK_NOLOAD	     0x400	/* … of the kernel's threads that are idle */
+#define TASK_DEAD	     0x80
+#define PF_KTHREAD	     0x200000
+#ifdef __TARGET_ARCH_arm64
+#define NR_FUTEX 98
+#else
+#define NR_FUTEX 202
+#endif
+
+/* What is known of a thread since its latest switch. */
+struct thread_state {
+	u64 time;			/* of that switch */
+	u64 switches;			/* the scheduler's number of the thread's switches */
+	u64 run_delay;			/* the scheduler's time on run queues before it */
+	u32 state;			/* the scheduler's state of the thread, as it left */
+	u32 off;			/* 1: the switch was away from it */
+};
+/* By the address of the task: an exec may change a thread's number. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, ABI_OFFCPU_THREADS);
+	__type(key, u64);
+	__type(value, struct thread_state);
+} offcpu_threads SEC(".maps");
+
+/* The samples of this second on this CPU, of each PMC. */
+struct second {
+	u32 second, n;
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, ABI_OFFCPUS);
+	__type(key, u32);
+	__type(value, struct second);
+} offcpu_seconds SEC(".maps");
+
+/* The PMCs that a thread's wait concerns: bits of SOFT rows, in its set and on this CPU. */
+struct concerned {
+	struct abi_set *set;
+	struct abi_cpu *cpu;
+	u32 set_rows, cpu_rows;
+};
+
+static __always_inline struct concerned offcpu_concerned(struct abi_cpu *c,
+							 struct task_struct *task)
+{
+	struct concerned who = { .cpu = c, .cpu_rows = c->offcpu };
+	u32 set;
+
+	/* The idle task waits for nothing. */
+	if (!task->pid) {
+		who.cpu_rows = 0;
+		return who;
+	}
+	set = index_lookup(task_process(task));
+	who.set = set ? bpf_map_lookup_elem(&sets, &set) : NULL;
+	who.set_rows = who.set ? who.set->offcpu : 0;
+	return who;
+}
+
+static __always_inline u64 task_switches(struct task_struct *task)
+{
+	return task->nvcsw + task->nivcsw;
+}
+
+/* --- beginning of a wait --------------------------------------------------------------------- */
+
+/* Neither inlined nor static, as what follows for each PMC: the verifier checks it once. */
+__noinline int offcpu_unknown_one(u32 place, u64 time)
+{
+	struct abi_offcpu *p = offcpu_at(place);
+
+	if (p && p->since <= time)
+		__sync_fetch_and_add(&p->count.unknown, 1);
+	return 0;
+}
+
+/* A wait that began or ended unseen is of unknown length for PMCs that ran at `time`, before it. */
+static __always_inline void offcpu_unknown(const struct concerned *who, u64 time)
+{
+	u32 rows = who->set_rows | who->cpu_rows;
+
+	for (u32 row = 0; row < ABI_SOFT_ROWS && rows; row++, rows >>= 1) {
+		if (who->set && who->set_rows >> row & 1)
+			offcpu_unknown_one(who->set->soft[row].owner, time);
+		if (who->cpu_rows >> row & 1)
+			offcpu_unknown_one(who->cpu->offcpu_place[row], time);
+	}
+}
+
+static __always_inline void offcpu_begin(const struct concerned *who, struct task_struct *task,
+					 u32 state, u64 now)
+{
+	struct thread_state new = { .time = now, .off = 1, .state = state }, *t;
+	u64 key = (u64)task;
+
+	new.switches = task_switches(task);
+	new.run_delay = task->sched_info.run_delay;
+	t = bpf_map_lookup_elem(&offcpu_threads, &key);
+	if (!t) {
+		if (bpf_map_update_elem(&offcpu_threads, &key, &new, BPF_NOEXIST))
+			__sync_fetch_and_add(&offcpu_full, 1);
+		return;
+	}
+	if (t->off)
+		offcpu_unknown(who, t->time);
+	*t = new;
+}
+
+/* --- end of a wait --------------------------------------------------------------------------- */
+
+static __always_inline bool offcpu_rate_admits(u32 place, u32 rate, u64 now)
+{
+	struct second *s = bpf_map_lookup_elem(&offcpu_seconds, &place);
+	u32 second = now / 1000000000;
+
+	if (!s)
+		return false;
+	if (s->second != second) {
+		s->second = second;
+		s->n = 0;
+	}
+	return s->n++ < rate;
+}
+
+/*
+ * 1: the wait is a sample.  `stale`: not 0 if a switch was not seen after that time, which is none
+ * of this PMC's if it has begun since; then the thread was off the CPUs at its beginning.
+ */
+__noinline int offcpu_judge(u32 place, u64 out, u64 in, u64 stale)
+{
+	struct abi_offcpu *p = offcpu_at(place);
+	u64 ns = p ? offcpu_part(p, out, in) : 0;
+
+	if (!ns)
+		return 0;
+	if (stale && p->since <= stale) {
+		__sync_fetch_and_add(&p->count.unknown, 1);
+		return 0;
+	}
+	if (ns < p->threshold) {
+		__sync_fetch_and_add(&p->count.below, 1);
+		__sync_fetch_and_add(&p->count.below_ns, ns);
+		return 0;
+	}
+	if (offcpu_rate_admits(place, p->rate, in))
+		return 1;
+	__sync_fetch_and_add(&p->count.dropped, 1);
+	__sync_fetch_and_add(&p->count.dropped_ns, ns);
+	return 0;
+}
+
+static __always_inline u32 offcpu_call(struct task_struct *task)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+
+#ifdef __TARGET_ARCH_arm64
+	return (u32)BPF_CORE_READ(regs, syscallno);
+#else
+	return (u32)BPF_CORE_READ(regs, orig_ax);
+#endif
+}
+
+static __always_inline u32 offcpu_reason(struct task_struct *task, u32 state)
+{
+	if (!state)
+		return ABI_WAIT_PREEMPTED;
+	if (state & TASK_UNINTERRUPTIBLE && BPF_CORE_READ_BITFIELD_PROBED(task, in_iowait))
+		return ABI_WAIT_DISK;
+	if (state & TASK_UNINTERRUPTIBLE && !(state & TASK_NOLOAD))
+		return ABI_WAIT_LOCK;
+	if (!(task->flags & PF_KTHREAD) && offcpu_call(task) == NR_FUTEX)
+		return ABI_WAIT_LOCK;
+	return ABI_WAIT_SLEEP;
+}
+
+/*
+ * The time on run queues, as the scheduler adds it right after this: a wait's since it was woken.
+ * Its clock is another one than ours, so the result is no more than the wait.
+ */
+static __always_inline u64 offcpu_run(struct task_struct *task, u64 before, u64 ns)
+{
+	u64 queued = task->sched_info.last_queued, run = task->sched_info.run_delay - before;
+
+	if (queued)
+		run += BPF_CORE_READ(task, se.cfs_rq, rq, clock) - queued;
+	return run < ns ? run : ns;
+}
+
+/* The first free slot of this CPU; a new thread's wait may still be in one. */
+static __always_inline struct abi_offcpu_wait *offcpu_slot(void)
+{
+	u32 zero = 0;
+	struct abi_offcpu_waits *w = bpf_map_lookup_elem(&offcpu_waits, &zero);
+
+	for (u32 i = 0; w && i < ABI_OFFCPU_SLOTS; i++)
+		if (!w->slot[i].task)
+			return &w->slot[i];
+	return NULL;
+}
+
+/* Puts a wait aside that is a sample of some PMC; `t` is NULL if its beginning was not seen. */
+static __always_inline void offcpu_fill(struct abi_offcpu_wait *w, struct task_struct *task,
+					const struct thread_state *t, u64 out, u64 now)
+{
+	long n = bpf_get_task_stack(task, w->kernel, sizeof(w->kernel), 0);
+	u64 before = task->sched_info.run_delay;
+
+	/* Or the compiler loads by one instruction, which the verifier refuses. */
+	barrier_var(before);
+	if (t)
+		before = t->run_delay;
+	w->nkernel = n > 0 ? (u64)n / 8 : 0;
+	w->out = out;
+	w->in = now;
+	w->pid = task_process(task);
+	w->tid = task_thread(task);
+	w->kernel_thread = !!(task->flags & PF_KTHREAD);
+	/* Of a wait whose beginning was not seen, the last part on a run queue is known. */
+	w->run = offcpu_run(task, before, now - out);
+	w->reason = offcpu_reason(task, t ? t->state : TASK_INTERRUPTIBLE);
+	if (w->reason == ABI_WAIT_PREEMPTED)
+		w->run = 0;
+	w->task = (u64)task;
+}
+
+static __always_inline void offcpu_add(struct abi_offcpu_wait *w, u32 place)
+{
+	u32 n = w->nplaces;
+
+	if (n >= ABI_OFFCPU_PLACES)
+		return;
+	w->place[n] = place;
+	w->nplaces = n + 1;
+}
+
+static __always_inline void offcpu_end(const struct concerned *who, struct task_struct *task,
+				       u64 now)
+{
+	u32 rows = who->set_rows | who->cpu_rows, set_rows = who->set ? who->set_rows : 0;
+	struct abi_offcpu_wait *w = offcpu_slot();
+	struct thread_state *t, *seen;
+	u64 key = (u64)task, out, stale;
+
+	t = bpf_map_lookup_elem(&offcpu_threads, &key);
+	seen = t && t->off && t->switches == task_switches(task) ? t : NULL;
+	out = task->start_time;
+	barrier_var(out);
+	if (seen)
+		out = seen->time;
+	/* Where some threads found no room, a thread without a state may be any of these. */
+	stale = seen ? 0 : t ? t->time : offcpu_full ? ~0ull : 0;
+	if (!w) {
+		offcpu_unknown(who, now);
+		rows = 0;
+	} else {
+		w->nplaces = 0;
+	}
+	for (u32 row = 0; w && row < ABI_SOFT_ROWS && rows; row++, rows >>= 1) {
+		u32 place;
+
+		if (set_rows >> row & 1) {
+			place = who->set->soft[row].owner;
+			if (offcpu_judge(place, out, now, stale))
+				offcpu_add(w, place);
+		}
+		if (who->cpu_rows >> row & 1) {
+			place = who->cpu->offcpu_place[row];
+			if (offcpu_judge(place, out, now, stale))
+				offcpu_add(w, place);
+		}
+	}
+	if (w && w->nplaces)
+		offcpu_fill(w, task, seen, out, now);
+	if (!t)
+		return;
+	t->time = now;
+	t->switches = task_switches(task);
+	t->off = 0;
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(on_offcpu, bool preempt, struct task_struct *prev, struct task_struct *next,
+	     unsigned int prev_state)
+{
+	u32 cpu = prev->thread_info.cpu;
+	struct abi_cpu *c = bpf_map_lookup_elem(&cpus, &cpu);
+	struct concerned who;
+	u64 now, key = (u64)prev;
+
+	if (!c)
+		return 0;
+	who = offcpu_concerned(c, prev);
+	now = bpf_ktime_get_ns();
+	if (prev_state & TASK_DEAD)
+		bpf_map_delete_elem(&offcpu_threads, &key);
+	else if (who.set_rows || (offcpu_systems && prev->pid))
+		offcpu_begin(&who, prev, preempt ? 0 : prev_state, now);
+	who = offcpu_concerned(c, next);
+	if (who.set_rows || who.cpu_rows)
+		offcpu_end(&who, next, now);
+	return 0;
+}

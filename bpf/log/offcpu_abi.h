@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The contract for sampled time off the CPUs: a *wait* is the time from a switch away from a thread
+ * to the next switch to it.  bpf/count/offcpu.bpf.c measures waits and decides which are samples,
+ * bpf/log/offcpu_sample.bpf.c records these, the daemon starts and stops PMCs.
+ */
+#ifndef PMCBPF_OFFCPU_ABI_H
+#define PMCBPF_OFFCPU_ABI_H
+
+#ifndef __bpf__
+#include <linux/types.h>
+#endif
+
+/* Why a thread was off the CPUs; the values equal those of enum pmclog_wait. */
+enum abi_wait {
+	ABI_WAIT_SLEEP = 1,		/* for an event */
+	ABI_WAIT_DISK,			/* for input or output */
+	ABI_WAIT_LOCK,			/* in futex(2), or uninterruptibly in the kernel */
+	ABI_WAIT_RUN_QUEUE,		/* runnable, after another wait */
+	ABI_WAIT_PREEMPTED,		/* runnable all the time */
+};
+
+/* What became of the waits of a PMC; never reset: the daemon takes differences. */
+struct abi_offcpu_counts {
+	__u64 sampled, sampled_ns;
+	__u64 below, below_ns;		/* shorter than the threshold */
+	__u64 dropped, dropped_ns;	/* more than `rate` on their CPU in that second, or no room
+					   in the ring */
+	__u64 unknown;			/* of unknown length: the kernel hid a switch */
+};
+
+#define ABI_OFFCPU_THREADS 65536u	/* threads with waits that are measured */
+
+/* A PMC that samples waits. */
+#define ABI_OFFCPUS	1024u		/* a power of two */
+#define ABI_OFFCPU_STOPPED ~0ull
+struct abi_offcpu {
+	__u32 sampler;			/* the tag of its samples */
+	__u32 rate;			/* samples on a CPU in a second */
+	__u64 threshold;		/* ns of a wait that is a sample */
+	__u64 since;			/* CLOCK_MONOTONIC: earlier time does not count; STOPPED */
+	struct abi_offcpu_counts count;
+	__u64 pad[6];			/* to a power of two */
+};
+
+/*
+ * Waits that have ended on this CPU and have yet to be recorded, in the thread itself: only there
+ * its stack in user space can be read.
+ */
+#define ABI_OFFCPU_KERNEL 128u		/* addresses of the kernel's side */
+#define ABI_OFFCPU_PLACES 32u		/* PMCs that one wait may be a sample of */
+#define ABI_OFFCPU_SLOTS  4u		/* a new thread's wait is recorded after the next switch */
+struct abi_offcpu_wait {
+	__u64 task;			/* 0: the slot is free */
+	__u64 out, in;			/* CLOCK_MONOTONIC */
+	__u64 run;			/* ns of it on a run queue */
+	__u32 reason;			/* enum abi_wait */
+	__u32 pid, tid;			/* the daemon's numbers */
+	__u32 kernel_thread;
+	__u32 nplaces, nkernel;
+	__u16 place[ABI_OFFCPU_PLACES];	/* among the PMCs that sample waits */
+	__u64 kernel[ABI_OFFCPU_KERNEL + 1];
+};
+struct abi_offcpu_waits {
+	struct abi_offcpu_wait slot[ABI_OFFCPU_SLOTS];
+};
+
+/* Words of an ABI_REC_OFFCPU before its addresses. */
+enum abi_offcpu_word {
+	ABI_OFFCPU_NS,			/* all of the wait that counts for the PMC … */
+	ABI_OFFCPU_RUN,			/* … and the part on a run queue */
+	ABI_OFFCPU_REASON,		/* of the rest: enum abi_wait */
+	ABI_OFFCPU_WORDS
+};
+
+_Static_assert(sizeof(struct abi_offcpu) == 128, "abi");
+
+#endif

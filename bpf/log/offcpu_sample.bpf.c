@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Records waits that are samples: bpf/count/offcpu.bpf.c has put them aside at the switch to the
+ * thread, and this program runs in the thread itself, still inside the scheduler.  A new thread has
+ * no such moment on some kernels; its first wait is recorded after the next switch, without callers
+ * in user space.
+ */
+#include "vmlinux/vmlinux.h"
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#include "offcpu.bpf.h"
+#include "sample.bpf.h"
+
+struct offcpus_map offcpus SEC(".maps");
+struct offcpu_waits_map offcpu_waits SEC(".maps");
+
+struct wait_scratch {
+	struct {
+		struct abi_rec rec;
+		__u64 word[ABI_OFFCPU_WORDS];
+		__u64 pc[ABI_OFFCPU_KERNEL + ABI_CHAIN_MAX];
+	} out;
+	/* The side of the program, for all PMCs that the wait is a sample of. */
+	u32 nuser, cut;
+	__u64 user[ABI_CHAIN_MAX + 1];
+};
+/* One per CPU: no switch and no other program of waits comes before the end of this one. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct wait_scratch);
+} wait_scratch SEC(".maps");
+
+#define WORDS_MAX (ABI_OFFCPU_WORDS + ABI_OFFCPU_KERNEL + ABI_CHAIN_MAX)
+
+/* The kernel's side: at least one address. */
+static __always_inline u32 wait_kernel(struct wait_scratch *s, const struct abi_offcpu_wait *w,
+				       const struct abi_sampler *of)
+{
+	u32 depth = of->depth ?: 1, n = w->nkernel;
+
+	if (of->hides_kernel || !n) {
+		s->out.pc[0] = ABI_PC_KERNEL;
+		return 1;
+	}
+	if (of->depth && (n > depth || n > ABI_OFFCPU_KERNEL))
+		s->out.rec.flags |= of->both_sides ? ABI_REC_CUT_INSIDE : ABI_REC_CUT;
+	if (n > depth)
+		n = depth;
+	barrier_var(n);
+	if (n > ABI_OFFCPU_KERNEL)
+		n = ABI_OFFCPU_KERNEL;
+	bpf_probe_read_kernel(s->out.pc, n * 8, w->kernel);
+	return n;
+}
+
+/* Adds the program's side behind n addresses. */
+static __always_inline u32 wait_user(struct wait_scratch *s, u32 n, const struct abi_sampler *of)
+{
+	u32 more = s->nuser;
+
+	if (s->cut || more > of->depth)
+		s->out.rec.flags |= ABI_REC_CUT;
+	if (more > of->depth)
+		more = of->depth;
+	barrier_var(n);
+	barrier_var(more);
+	if (n > ABI_OFFCPU_KERNEL || more > ABI_CHAIN_MAX)
+		return n;
+	bpf_probe_read_kernel(s->out.pc + n, more * 8, s->user);
+	return n + more;
+}
+
+static __always_inline bool wait_output(struct wait_scratch *s, u32 cpu)
+{
+	void *ring = bpf_map_lookup_elem(&rings, &cpu);
+	u32 n = s->out.rec.n;
+
+	if (n > WORDS_MAX)
+		n = WORDS_MAX;
+	return ring && ring_output(ring, &s->out, sizeof(s->out.rec) + n * 8);
+}
+
+/* Neither inlined nor static, so that the verifier checks it once: records a wait for one PMC. */
+__noinline int wait_put(u32 slot, u32 place)
+{
+	u32 zero = 0, cpu = bpf_get_smp_processor_id(), n;
+	struct wait_scratch *s = bpf_map_lookup_elem(&wait_scratch, &zero);
+	struct abi_offcpu_waits *waits = bpf_map_lookup_elem(&offcpu_waits, &zero);
+	struct abi_offcpu *p = offcpu_at(place);
+	struct abi_offcpu_wait *w;
+	struct abi_sampler *of;
+	u64 ns;
+
+	if (!waits || !s || !p || slot >= ABI_OFFCPU_SLOTS)
+		return 0;
+	w = &waits->slot[slot];
+	ns = offcpu_part(p, w->out, w->in);
+	of = sampler_of(p->sampler);
+	/* The PMC has been stopped, or is another one by now. */
+	if (!ns || !of)
+		return 0;
+	s->out.rec = (struct abi_rec){
+		.time = bpf_ktime_get_ns(), .kind = ABI_REC_OFFCPU, .cpu = cpu,
+		.pmc = p->sampler & ~ABI_SAMPLER_ON, .pid = w->pid, .tid = w->tid,
+	};
+	s->out.word[ABI_OFFCPU_NS] = ns;
+	s->out.word[ABI_OFFCPU_RUN] = w->run < ns ? w->run : ns;
+	s->out.word[ABI_OFFCPU_REASON] = w->reason;
+	n = wait_kernel(s, w, of);
+	if (of->both_sides)
+		n = wait_user(s, n, of);
+	s->out.rec.n = ABI_OFFCPU_WORDS + n;
+	__sync_fetch_and_add(&of->count.samples, 1);
+	if (wait_output(s, cpu)) {
+		__sync_fetch_and_add(&p->count.sampled, 1);
+		__sync_fetch_and_add(&p->count.sampled_ns, ns);
+		return 0;
+	}
+	__sync_fetch_and_add(&of->count.dropped, 1);
+	__sync_fetch_and_add(&p->count.dropped, 1);
+	__sync_fetch_and_add(&p->count.dropped_ns, ns);
+	return 0;
+}
+
+/* The most addresses of the program's side that a PMC of the wait wants. */
+static __always_inline u32 wait_depth(const struct abi_offcpu_wait *w)
+{
+	u32 depth = 0;
+
+	for (u32 k = 0; k < ABI_OFFCPU_PLACES && k < w->nplaces; k++) {
+		struct abi_offcpu *p = offcpu_at(w->place[k]);
+		struct abi_sampler *of = p ? sampler_of(p->sampler) : NULL;
+
+		if (of && of->both_sides && of->depth > depth)
+			depth = of->depth;
+	}
+	return depth;
+}
+
+/* Takes the program's side, if this is the thread that has waited. */
+static __always_inline void wait_take_user(void *ctx, struct wait_scratch *s,
+					   const struct abi_offcpu_wait *w)
+{
+	u32 depth = w->kernel_thread ? 0 : wait_depth(w);
+	bool here = w->task == (u64)bpf_get_current_task(), cut = false;
+
+	s->nuser = s->cut = 0;
+	if (depth && here)
+		s->nuser = chain(ctx, s->user, depth, BPF_F_USER_STACK, &cut);
+	s->cut = cut || (depth && !here);
+}
+
+static __always_inline int waits_put(void *ctx)
+{
+	u32 zero = 0;
+	struct abi_offcpu_waits *waits = bpf_map_lookup_elem(&offcpu_waits, &zero);
+	struct wait_scratch *s = bpf_map_lookup_elem(&wait_scratch, &zero);
+
+	if (!waits || !s)
+		return 0;
+	for (u32 i = 0; i < ABI_OFFCPU_SLOTS; i++) {
+		struct abi_offcpu_wait *w = &waits->slot[i];
+
+		if (!w->task)
+			return 0;
+		wait_take_user(ctx, s, w);
+		for (u32 k = 0; k < ABI_OFFCPU_PLACES && k < w->nplaces; k++)
+			wait_put(i, w->place[k]);
+		w->task = 0;
+	}
+	return 0;
+}
+
+/* At the end of the scheduler's work; from Linux 6.17 on. */
+SEC("tp_btf/sched_exit_tp")
+int BPF_PROG(on_scheduled)
+{
+	return waits_put(ctx);
+}
+
+/* Where it is called: while any thread has a perf event. */
+SEC("fentry/__perf_event_task_sched_in")
+int BPF_PROG(on_perf_in)
+{
+	return waits_put(ctx);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Events that are time: their units, and one scale for all of them. */
+#ifndef PMCBPF_CLI_PROFILE_CLOCK_H
+#define PMCBPF_CLI_PROFILE_CLOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The event of samples on one scale (struct filter): its unit is a nanosecond. */
+#define CLOCK_WALL "WALL_TIME"
+
+/* The ticks of the event in a second; 0: it is no time. */
+uint64_t clock_hz(const char *event);
+
+/* How an event that is time gets on the one scale. */
+struct clock_scale {
+	uint64_t hz;		/* its ticks in a second; 0: it is not there */
+	uint64_t ns;		/* of its period */
+};
+/* False: the event is no time. */
+bool clock_scale(struct clock_scale *scale, const char *event, uint64_t period);
+/* So many ticks in ns. */
+uint64_t clock_scale_ns(const struct clock_scale *scale, uint64_t ticks);
+
+#endif

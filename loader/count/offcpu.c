@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * PMCs that sample waits, the time of threads off the CPUs.  They are sampled only: a thread that
+ * waits at a reading has no count yet.  The period is the least length of a wait that is a sample.
+ *
+ * The programs see the PMC in its sets, or on its CPU, before its beginning is written: so a wait
+ * that begins after that moment has been seen from its beginning on.
+ */
+#include <errno.h>
+
+#include "count_state.h"
+
+static volatile struct abi_offcpu *count_offcpu(const struct count *c)
+{
+	return offcpu_at(c->e->offcpus, c->source);
+}
+
+/* Until a process's last switch it is a target, and its threads wait. */
+static int offcpu_hold(struct count *c, struct reason *why)
+{
+	int err = c->spec.system ? 0 : count_state_hold(c, NEED_FINAL, why);
+
+	return err ?: count_state_hold(c, NEED_OFFCPU, why);
+}
+
+static int offcpu_start(struct count *c, struct reason *why)
+{
+	volatile struct abi_offcpu *at = count_offcpu(c);
+	int err = count_state_away(c, why);
+
+	if (err)
+		return err;
+	at->sampler = (uint32_t)c->spec.tag;
+	at->threshold = c->spec.period;
+	at->rate = c->spec.offcpu_rate;
+	if (c->spec.system)
+		offcpu_system(c->e, c->spec.cpu, c->spec.row, c->source, true);
+	else
+		target_activate(c->e->targets, c, true);
+	__atomic_store_n(&at->since, clock_ns(), __ATOMIC_SEQ_CST);
+	return 0;
+}
+
+static int offcpu_stop(struct count *c, struct reason *why)
+{
+	__atomic_store_n(&count_offcpu(c)->since, ABI_OFFCPU_STOPPED, __ATOMIC_SEQ_CST);
+	if (c->spec.system)
+		offcpu_system(c->e, c->spec.cpu, c->spec.row, c->source, false);
+	else
+		target_activate(c->e->targets, c, false);
+	return 0;
+}
+
+/* All time in waits that have ended. */
+static int offcpu_read(struct count *c, uint64_t *raw, struct reason *why)
+{
+	const volatile struct abi_offcpu_counts *n = &count_offcpu(c)->count;
+
+	*raw = n->sampled_ns + n->below_ns + n->dropped_ns;
+	return 0;
+}
+
+/* A thread of this process may have been waiting, since a time that is not known. */
+static int offcpu_attach(struct count *c, pid_t tgid, struct reason *why)
+{
+	return c->running ? deny(why, -EBUSY, "a PMC that samples time off the CPUs gets its "
+				 "processes before it starts: stop it first") : 0;
+}
+
+bool count_offcpu_counts(const struct count *c, struct abi_offcpu_counts *n)
+{
+	const volatile struct abi_offcpu_counts *now;
+
+	if (c->backend != &backend_offcpu)
+		return false;
+	now = &count_offcpu(c)->count;
+	*n = (struct abi_offcpu_counts){
+		.sampled = now->sampled, .sampled_ns = now->sampled_ns, .below = now->below,
+		.below_ns = now->below_ns, .dropped = now->dropped, .dropped_ns = now->dropped_ns,
+		.unknown = now->unknown,
+	};
+	return true;
+}
+
+const struct backend backend_offcpu = {
+	.name = "time off the CPUs", .offcpu = true, .period_at_start = true, .hold = offcpu_hold,
+	.hold_attach = offcpu_hold, .start = offcpu_start, .stop = offcpu_stop,
+	.read = offcpu_read, .attach = offcpu_attach, .how_stopped = WIRE_HOW_ASK,
+};

@@ -1,0 +1,108 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# Waits: samples of OFFCPU_TIME, compared with the kernel's figures and with what a program asked for.
+
+load helpers
+
+setup() { in_tmpdir_with_daemon "${ROOM[@]}" -o kern.hwpmc.offcpurate=1000000; }
+
+need_waits() {
+	pmccontrol -L | grep -q OFFCPU_TIME || skip "this kernel lets no program run behind a switch"
+}
+
+# waits CHECK THRESHOLD WORK...: samples the program, and compares.
+waits() {
+	local check=$1 threshold=$2 status=0
+	shift 2
+	need_waits
+	pmcstat -d -n "$threshold" -P OFFCPU_TIME -O log -o /dev/null waited "$@" >figures
+	pmc filter -j log log.json
+	python3 "$BATS_TEST_DIRNAME/offcpu.py" "$check" log.json figures || status=$?
+	[ $status -ne 75 ] || skip "the kernel hid a context switch"
+	return $status
+}
+
+@test "time on run queues is the scheduler's, to the nanosecond" {
+	waits queue 1 sleep 20 2000000
+}
+
+@test "a sleep is sampled with its whole length" {
+	waits sleep 1000000 sleep 20 2000000
+}
+
+@test "a wait for another thread's lock is one" {
+	waits lock 1 lock 10 2000000
+}
+
+@test "of two threads on one CPU, one is off it" {
+	waits share 1 share 100
+}
+
+@test "waits below the threshold are counted, with their time" {
+	waits short 1000000000000 sleep 20 1000000
+	pmc report log >report 2>&1
+	grep -q '^ #waits/short  *[1-9]' report
+	grep -q '^ #waits/short-ns  *[1-9]' report
+}
+
+@test "waits beyond the rate are counted, with their time" {
+	stop_daemon
+	start_daemon "${ROOM[@]}" -o kern.hwpmc.offcpurate=1
+	waits dropped 1 sleep 50 1000000
+	pmc report log 2>&1 | grep -q 'WARNING: "log" lacks [0-9]* waits (0.[0-9]* s)'
+}
+
+@test "samples and short waits add up to the same time, whatever the threshold" {
+	need_waits
+	pmcstat -n 1 -P OFFCPU_TIME -n 3000000 -P OFFCPU_TIME -O log -o /dev/null waited sleep 20 2000000 >figures
+	pmc filter -j log log.json
+	python3 "$BATS_TEST_DIRNAME/offcpu.py" equal log.json figures || status=$?
+	[ "${status:-0}" -ne 75 ] || skip "the kernel hid a context switch"
+	[ "${status:-0}" -eq 0 ]
+}
+
+@test "the chain is the one of the waiting thread, its innermost frame the reason" {
+	need_waits
+	pmc record --off-cpu --no-report -o log waited sleep 10 2000000 >/dev/null
+	pmc report --folded folded log
+	grep -q '^waited;.*main;.*sleep_often.*;.*nanosleep.*;\[sleep\]_\[k\] [0-9]*$' folded
+	pmc report log | grep -q '^OFFCPU_TIME: [0-9]* ns$'
+}
+
+@test "the callers of a program's wait are there where the kernel's addresses are hidden" {
+	need_waits
+	chmod 777 .
+	run_as_nobody pmc record --off-cpu --no-report -o log waited sleep 10 2000000 >/dev/null
+	pmc report --folded folded log
+	grep -q '^waited;.*main;.*sleep_often.*;\[sleep\]_\[k\] [0-9]*$' folded
+}
+
+@test "--wall: time on and off the CPUs on one scale" {
+	need_waits
+	pmc record --wall --no-report -o log waited share 100 >figures
+	pmc report --wall --folded folded log
+	# The CPU time of both threads, in periods of 1 ms, and what one of them waited meanwhile.
+	on=$(grep -v ';\[[a-z ]*\]_\[k\] [0-9]*$' folded | awk '{ n += $NF } END { printf "%d", n }')
+	off=$(grep ';\[\(preempted\|run queue\)\]_\[k\] [0-9]*$' folded | awk '{ n += $NF } END { printf "%d", n }')
+	[ "$on" -gt 0 ] && [ "$off" -gt 0 ]
+	[ $((on % 1000000)) -eq 0 ]
+	pmc report --wall log | grep -q '^WALL_TIME: [0-9]* ns$'
+	run -64 pmc record --wall -e CPU_CLOCK true
+	run -64 pmc record --off-cpu -F 100 true
+}
+
+@test "a CPU's PMC samples the waits that end there" {
+	need_waits
+	pmcstat -c 0 -n 1000000 -S OFFCPU_TIME -O log -o /dev/null taskset -c 0 waited sleep 5 2000000 >figures
+	pmc filter -j log log.json
+	grep -q "\"tid\":\"$(cut -d ' ' -f 1 figures)\"" log.json
+	refute grep '"type":"callchain".*"cpuflags":"0x1' log.json
+}
+
+@test "counts, single threads, cgroups and the kernel profile are refused" {
+	need_waits
+	run pmcstat -p OFFCPU_TIME true
+	[[ $output == *"OFFCPU_TIME can be sampled, not counted: how long a thread has waited is known when it runs again, not at a reading"* ]]
+	run pmcstat -P OFFCPU_TIME,usr true
+	[[ $output == *"OFFCPU_TIME happens in the kernel: usr would count nothing"* ]]
+}
