@@ -212,6 +212,8 @@ static void file_wanted(struct tables *t, const struct unwind_note *note)
 	unwinder_set_state(t->engine->unwinder, note->file, UNWIND_FILE_ASKED);
 	TAILQ_INSERT_TAIL(&t->wanted, w, next);
 	t->waiting++;
+	DEBUG(t->engine->debug, SAMPLING, READ, "file %u is wanted; %u files wait", note->file,
+	      t->waiting);
 }
 
 static void tables_on_note(void *arg, const struct unwind_note *note)
@@ -262,8 +264,10 @@ void tables_learn(struct tables *t, pid_t pid)
 	const struct engine *e = t->engine;
 
 	/* In another PID namespace the number is not the programs'; they ask at the first sample. */
-	if (programs_needed(e->programs, NEED_MAPPINGS) && !programs_nested(e->programs))
-		(void)unwinder_visit(e->unwinder, (uint32_t)pid, (uint32_t)pid);
+	if (!programs_needed(e->programs, NEED_MAPPINGS) || programs_nested(e->programs))
+		return;
+	(void)unwinder_visit(e->unwinder, (uint32_t)pid, (uint32_t)pid);
+	tables_run(t);
 }
 
 int tables_new(struct engine *e, struct errands *es, unsigned int mb, struct tables **out,

@@ -106,7 +106,7 @@ def dropped(log, figures):
 
 def equal(log, figures):
     """Whatever the threshold, the waits add up to the same time, but for that of the PMCs' starts."""
-    first, second = sorted(log.samples, key=lambda pmc: -log.sum(pmc))
+    first, second = sorted(set(log.samples) | set(log.counts), key=lambda pmc: -log.sum(pmc))
     unless_unknown(log, first)
     unless_unknown(log, second)
     assert not log.counts.get(first, {}).get("below"), log.counts

@@ -63,7 +63,7 @@ user.share="25"' ]
 	run run_as_nobody pmccontrol --tunable --json
 	python3 -c 'import json, sys
 t = {t["name"]: t for t in json.load(sys.stdin)["tunables"]}
-assert len(t) == 24
+assert len(t) == 27
 assert t["kern.hwpmc.nsamples"] == {"name": "kern.hwpmc.nsamples", "value": "512", "writable": False}
 assert t["kern.hwpmc.debugflags"]["writable"] is True' <<<"$output"
 	# The processor's name can be read, and is not a setting.
