@@ -28,7 +28,8 @@
 
 #define UNWIND_READ(arg, to, size, address) bpf_probe_read_user(to, size, (void *)(address))
 #define UNWIND_REGISTER(arg, number, to)                                                      \
-	((number) < WALK_REGS ? (*(to) = ((const u64 *)(arg))[(number) & (WALK_REGS - 1)], 0) : 1)
+	((number) < WALK_REGS ?                                                                \
+		 (*(to) = ((const u64 *)(arg))[(number) & (WALK_REGS - 1)], 0) : 1)
 #include "unwind.bpf.h"
 
 /*
@@ -40,7 +41,7 @@ struct walk {
 	struct unwind_regs r;
 	u32 n, room;			/* so many addresses are taken, and may be */
 	u32 gen;			/* of the process */
-	u32 mapping;			/* of the frame before: callers are often in the same file */
+	u32 mapping;			/* of the frame before; callers are often in its file */
 	u32 end, pointers;
 };
 

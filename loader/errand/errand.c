@@ -52,7 +52,8 @@ int errands_new(struct errands *es, struct user_table *users, helper_job *const 
 		return deny(why, -ENOMEM, "no memory for operations");
 	err = helpers_new(&es->helpers, &(struct helpers_spec){
 		.name = "pmcbpfd-helper", .jobs = jobs, .njobs = ERRAND_JOBS,
-		.max = ERRANDS_MAX + ERRANDS_OWN + HELPER_CLOSERS, .capabilities = errands_capabilities(),
+		.max = ERRANDS_MAX + ERRANDS_OWN + HELPER_CLOSERS,
+		.capabilities = errands_capabilities(),
 	});
 	return err ? deny(why, err, "cannot start helper processes: %s", strerror(-err)) : 0;
 }

@@ -28,7 +28,7 @@ enum errand_job {
 	ERRAND_MAPPINGS,		/* reads a process's mappings */
 	ERRAND_NAMES,			/* looks up users and groups */
 	ERRAND_FILTER,			/* asks the kernel to explain a filter that it refuses */
-	ERRAND_TABLE,			/* compiles a file's call frame information (loader/tables) */
+	ERRAND_TABLE,			/* compiles call frame information (loader/tables) */
 	ERRAND_JOBS
 };
 

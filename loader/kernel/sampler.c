@@ -112,7 +112,8 @@ static int samplers_share_tables(struct samplers *s)
 	err = err ?: bpf_map__reuse_fd(to->maps.unwind_files, bpf_map__fd(from->maps.unwind_files));
 	err = err ?: bpf_map__reuse_fd(to->maps.unwind_processes,
 				       bpf_map__fd(from->maps.unwind_processes));
-	return err ?: bpf_map__reuse_fd(to->maps.unwind_notes, bpf_map__fd(from->maps.unwind_notes));
+	return err ?: bpf_map__reuse_fd(to->maps.unwind_notes,
+					bpf_map__fd(from->maps.unwind_notes));
 }
 
 /*

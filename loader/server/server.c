@@ -137,7 +137,7 @@ static void on_trace(struct server *s, struct watch *w, uint32_t events)
 	logpool_push(s->d->logs);
 }
 
-/* --- tables for unwinding ---------------------------------------------------------------------- */
+/* --- tables for unwinding -------------------------------------------------------------------- */
 
 static void on_tables(struct server *s, struct watch *w, uint32_t events)
 {

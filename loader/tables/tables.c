@@ -263,7 +263,7 @@ void tables_learn(struct tables *t, pid_t pid)
 {
 	const struct engine *e = t->engine;
 
-	/* In another PID namespace the number is not the programs'; they ask at the first sample. */
+	/* In another PID namespace the programs have other numbers: they ask at a sample. */
 	if (!programs_needed(e->programs, NEED_MAPPINGS) || programs_nested(e->programs))
 		return;
 	(void)unwinder_visit(e->unwinder, (uint32_t)pid, (uint32_t)pid);
