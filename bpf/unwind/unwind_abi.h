@@ -111,7 +111,8 @@ enum unwind_file_state {
 	UNWIND_FILE_ASKED,		/* the daemon works at it */
 	UNWIND_FILE_READY,
 	UNWIND_FILE_POINTERS,		/* it has no information: frame pointers are all there is */
-	UNWIND_FILE_REFUSED		/* chains end in it */
+	UNWIND_FILE_REFUSED,		/* it cannot be read: chains end in it … */
+	UNWIND_FILE_NO_ROOM		/* … as if there were no table yet */
 };
 
 /*

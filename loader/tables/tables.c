@@ -96,6 +96,8 @@ static enum unwind_file_state state_of(int err)
 		return UNWIND_FILE_NEW;
 	case -ENOEXEC: case -ENODATA:
 		return UNWIND_FILE_POINTERS;
+	case -ENOMEM:
+		return UNWIND_FILE_NO_ROOM;
 	default:
 		return UNWIND_FILE_REFUSED;
 	}

@@ -287,7 +287,8 @@ refused() {
 	[ "$(uname -m)" != x86_64 ] ||
 		refused "uprobe:$PROGRAM:load_call+1" '*only the beginning of a function can be counted*'
 	refused "$CALL,os" '*is a place in user code: os would count nothing*'
-	refused "$CALL,freq=5" '*"freq" is no qualifier of uprobe:*: there is usr*'
+	refused "$CALL,freq=5" '*freq is for samples, and this PMC counts*'
+	refused "$CALL,edge=5" '*"edge" is no qualifier of uprobe:*: there is usr*'
 	refused "usdt:$PROGRAM:a" '*no place of a usdt is named: write usdt:PATH:PROVIDER:NAME*'
 	refused "usdt:$PROGRAM:a:b" '*declares no probes (USDT)*'
 	refused PROBE-main '*"main" is no probe: write uprobe:PATH:FUNCTION*'

@@ -200,7 +200,8 @@ os.execvp('load', ['load', 'calls=30'])"
 		"tracepoint:syscalls:*is no tracepoint's name: write SYSTEM:NAME*" \
 		"$ENTER,usr:*is a place in the kernel: usr would count nothing*" \
 		"tracepoint:$ENTER:u:*perf's modifiers have no meaning for a tracepoint*" \
-		"$ENTER,freq=5:*\"freq\" is no qualifier of a tracepoint: there are os and filter=*" \
+		"$ENTER,freq=5:*freq is for samples, and this PMC counts*" \
+		"$ENTER,edge=5:*\"edge\" is no qualifier of a tracepoint: there are os and filter=*" \
 		"$ENTER,filter=:*filter takes an expression*"; do
 		run pmcstat -p "${spec%%:\**}" true
 		# shellcheck disable=SC2053 # a pattern

@@ -160,9 +160,9 @@ const struct image *symbols_each(const struct symbols *s, size_t i)
 static int make_profile(void **state)
 {
 	walk = (struct walk){
-		.events = { { "CPU/X.1", "CPU/X.1.1", 1, 100, 0 },
-			    { "CPU/X.1", "CPU/X.1.2", 2, 100, 0 },
-			    { "FAULT", "FAULT", 3, 0, 2 } },
+		.events = { { "CPU/X.1", "CPU/X.1.1", 1, .rate = 100 },
+			    { "CPU/X.1", "CPU/X.1.2", 2, .rate = 100 },
+			    { "FAULT", "FAULT", 3, .first = 2 } },
 		.processes = { { .pid = 10, .name = "work", .path = "/bin/work", .number = 0 },
 			       { .pid = 11, .name = "work", .number = 1 } },
 		.thread = { 12, "helper" }, .nevents = 3, .nprocesses = 2,
