@@ -25,6 +25,7 @@
 #define M_PID_NONE (-1)
 /* Counted on a CPU other than the process's: no slices. */
 #define M_CPU_MIGRATIONS 0x2000eu
+#define M_OFFCPU_TIME    0x20012u	/* sampled only, by rules of its own: not played */
 
 struct m_conn {
 	bool open;		/* as the daemon sees it */

@@ -122,7 +122,9 @@ static void make_class(struct driver *d, struct wire_allocate_req *a)
 		a->mode = chance(d, 80) ? (uint32_t)PMC_MODE_SC : a->mode;
 		a->event = chance(d, 95) ? PMC_EV_TSC_TSC : PMC_EV_TSC_TSC + 1;
 	} else if (a->class == PMC_CLASS_SOFT) {
-		a->event = d->m.soft.event[pick(d, d->m.soft.n)].code;
+		do
+			a->event = d->m.soft.event[pick(d, d->m.soft.n)].code;
+		while (a->event == M_OFFCPU_TIME);
 		if (chance(d, 3))
 			a->event += 0x100;
 	} else if (a->class == PMC_CLASS_MSR) {
