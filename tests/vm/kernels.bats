@@ -96,6 +96,7 @@ refused() {
 	supported
 	# shellcheck disable=SC2016 # the guest's shell expands it
 	run vm_sh 'for e in $(pmccontrol -L | sed -n "2,/^[^\t]/{/^\t/p}"); do
+			[ $e != OFFCPU_TIME ] || continue	# sampled only: offcpu.bats
 			pmcstat -q --csv -C -p $e true 2>/tmp/p &&
 				pmcstat -q --csv -C -c 0 -s $e taskset 1 load switches=5 2>/tmp/s ||
 				{ echo "$e:"; cat /tmp/p /tmp/s; exit 1; }
