@@ -49,6 +49,20 @@ static bool struct_has(const struct btf *btf, const char *name, const char *fiel
 	return false;
 }
 
+/* arm64 before Linux 6.4 loads such a program but cannot attach it. */
+static bool program_attaches(int program)
+{
+#ifdef __aarch64__
+	int link = bpf_raw_tracepoint_open(NULL, program);
+
+	if (link >= 0)
+		close(link);
+	return link >= 0;
+#else
+	return true;
+#endif
+}
+
 /* Some kernels and sandboxes refuse that altogether. */
 bool programs_may_fentry(const struct btf *btf, const char *function)
 {
@@ -58,14 +72,16 @@ bool programs_may_fentry(const struct btf *btf, const char *function)
 	};
 	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = BPF_TRACE_FENTRY);
 	int id = btf ? btf__find_by_name_kind(btf, function, BTF_KIND_FUNC) : -1, fd;
+	bool may;
 
 	if (id <= 0)
 		return false;
 	opts.attach_btf_id = (uint32_t)id;
 	fd = bpf_prog_load(BPF_PROG_TYPE_TRACING, "probe", "GPL", ret, 2, &opts);
+	may = fd >= 0 && program_attaches(fd);
 	if (fd >= 0)
 		close(fd);
-	return fd >= 0;
+	return may;
 }
 
 /* See PREEMPTED_SINCE in bpf/count/maps.bpf.h. */

@@ -226,7 +226,7 @@ static void pages_give(struct unwinder *u, uint32_t chunk, uint32_t pages, uint3
 static int pages_put(struct unwinder *u, uint32_t chunk, uint32_t pages,
 		     const struct unwind_table *t)
 {
-	uint32_t *word = u->chunk[chunk].words + pages, at;
+	uint32_t *word = u->chunk[chunk].words + pages, at = 0;
 
 	for (uint32_t i = 0; i < t->npages; i++, word += UNWIND_PAGE_WORDS) {
 		const struct unwind_page *page = &t->pages[i];
@@ -269,7 +269,7 @@ int unwinder_publish(struct unwinder *u, uint32_t file, const struct unwind_tabl
 	volatile struct unwind_file *f = &u->files[file];
 	const uint64_t rules = (uint64_t)t->nrules * UNWIND_RULE_WORDS;
 	const uint64_t words = rules + (uint64_t)t->npages * UNWIND_PAGE_WORDS;
-	uint32_t at;
+	uint32_t at = 0;
 	int chunk, err;
 
 	if (t->ncode > UNWIND_SEGMENTS)
