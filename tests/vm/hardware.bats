@@ -564,7 +564,7 @@ lost_briefly() {
 	unknown cache:L1D.READ.MISS 'an event "L1-dcache-load-misses"'
 	unknown cache:L3.READ.MISS "write cache:ID.OP.RESULT"
 	unknown ARMV8-instructions,edge '"edge" is no qualifier of an event that the kernel encodes'
-	unknown instructions:p "precise: pmcbpfd asks no PMU for precise addresses"
+	unknown instructions:p "precise is for samples, and this PMC counts: use a sampling mode"
 	unknown instructions:G "guests are processes here"
 	all_free
 }
