@@ -24,10 +24,9 @@ static int visit_open(struct bpf_program *p, const struct bpf_iter_attach_opts *
 	return fd;
 }
 
-int visit_run(const struct engine *e, struct abi_visit_args *args)
+/* Runs an iterator over the tasks of `info`, or over all, to its end. */
+static int visit_read(struct bpf_program *p, union bpf_iter_link_info *info)
 {
-	struct abi_visit_args *shared = &e->skel->bss->visit;
-	union bpf_iter_link_info info = { .task.tid = args->tgid };
 	struct bpf_iter_attach_opts opts;
 	char buf[64];
 	ssize_t n;
@@ -36,12 +35,9 @@ int visit_run(const struct engine *e, struct abi_visit_args *args)
 	/* LIBBPF_OPTS() may not clear the padding at the end, and libbpf wants zeros there. */
 	memset(&opts, 0, sizeof(opts));
 	opts.sz = sizeof(opts);
-	opts.link_info = &info;
-	opts.link_info_len = sizeof(info);
-	if (args->op == ABI_VISIT_RUNNING)
-		info.task.tid = 0, info.task.pid = args->tgid;
-	memcpy(shared, args, sizeof(*args));
-	fd = visit_open(e->skel->progs.visit_tasks, args->tgid ? &opts : NULL);
+	opts.link_info = info;
+	opts.link_info_len = sizeof(*info);
+	fd = visit_open(p, info ? &opts : NULL);
 	if (fd < 0)
 		return fd;
 	while ((n = read(fd, buf, sizeof(buf))) > 0)
@@ -49,6 +45,19 @@ int visit_run(const struct engine *e, struct abi_visit_args *args)
 	if (n < 0)
 		err = -errno;
 	close(fd);
+	return err;
+}
+
+int visit_run(const struct engine *e, struct abi_visit_args *args)
+{
+	struct abi_visit_args *shared = &e->skel->bss->visit;
+	union bpf_iter_link_info info = { .task.tid = args->tgid };
+	int err;
+
+	if (args->op == ABI_VISIT_RUNNING)
+		info.task.tid = 0, info.task.pid = args->tgid;
+	memcpy(shared, args, sizeof(*args));
+	err = visit_read(e->skel->progs.visit_tasks, args->tgid ? &info : NULL);
 	memcpy(args, shared, sizeof(*args));
 	return err;
 }
@@ -56,24 +65,8 @@ int visit_run(const struct engine *e, struct abi_visit_args *args)
 int visit_process_mappings(const struct engine *e, uint32_t pid)
 {
 	union bpf_iter_link_info info = { .task.pid = pid };
-	struct bpf_iter_attach_opts opts;
-	char buf[64];
-	ssize_t n;
-	int fd;
 
-	/* As above. */
-	memset(&opts, 0, sizeof(opts));
-	opts.sz = sizeof(opts);
-	opts.link_info = &info;
-	opts.link_info_len = sizeof(info);
-	fd = visit_open(e->skel->progs.visit_mappings, &opts);
-	if (fd < 0)
-		return fd;
-	while ((n = read(fd, buf, sizeof(buf))) > 0)
-		;
-	n = n < 0 ? -errno : 0;
-	close(fd);
-	return (int)n;
+	return visit_read(e->skel->progs.visit_mappings, &info);
 }
 
 int visit_processes(const struct engine *e)
