@@ -166,20 +166,38 @@ $(O)/tests/dumped: $(O)/obj/tests/e2e/dumped.o $(LIBKTR)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_LDFLAGS) $(CLI_LDFLAGS) -Wl,--build-id -o $@ $< -L$(O)/lib -lktr -lpthread
 
-# Stacks of all shapes, and a comparison of two ways to walk them.
-LINT_C += tests/e2e/unwound.c $(wildcard tests/e2e/truth*.c)
+# Stacks of all shapes, and a comparison of the ways to walk them.
+LINT_C += tests/e2e/unwound.c tests/e2e/unwound_library.c $(filter-out %.bpf.c,$(wildcard tests/e2e/truth*.c))
+LINT_NEEDS += $(O)/tests/truth.skel.h
+INC_tests += -I$(O)/tests
 UNWOUND := $(O)/tests/unwound $(O)/tests/unwound-static $(O)/tests/unwound-static-pie
+UNWOUND_LIBRARIES := $(O)/tests/unwound-100.so $(O)/tests/unwound-3000.so
 $(UNWOUND): tests/e2e/unwound.c $(O)/flags
 	$(call say,CC,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -fomit-frame-pointer -fno-optimize-sibling-calls -pthread \
-		$(patsubst unwound-%,-%,$(filter-out unwound,$(@F))) -o $@ $<
+		$(if $(filter unwound,$(@F)),-DUNWOUND_LIBRARIES,$(patsubst unwound-%,-%,$(@F))) -o $@ $<
 
-$(O)/tests/truth: $(patsubst %.c,$(O)/obj/%.o,$(wildcard tests/e2e/truth*.c)) $(LOADER_A) $(BASE_A)
+$(UNWOUND_LIBRARIES): $(O)/tests/unwound-%.so: tests/e2e/unwound_library.c $(O)/flags
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -DROOM=$* -fomit-frame-pointer -fvisibility=default -shared -fPIC -o $@ $<
+
+$(O)/tests/truth.bpf.o: tests/e2e/truth.bpf.c tests/e2e/truth_abi.h $(wildcard bpf/unwind/*.h)
+	$(call say,BPF,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CLANG) $(BPF_CFLAGS) -D__TARGET_ARCH_$(patsubst x86_64,x86,$(ARCH)) -c -o $@ $<
+
+$(O)/tests/truth.skel.h: $(O)/tests/truth.bpf.o
+	$(call say,SKEL,$@)
+	$(Q)$(BPFTOOL) gen skeleton $< name truth_bpf >$@.tmp && mv $@.tmp $@
+
+$(O)/obj/tests/e2e/truth_kernel.o: $(O)/tests/truth.skel.h
+$(O)/tests/truth: $(patsubst %.c,$(O)/obj/%.o,$(filter-out %.bpf.c,$(wildcard tests/e2e/truth*.c))) $(LOADER_A) $(BASE_A)
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -ldw -lelf
-E2E_NEEDS += $(UNWOUND) $(O)/tests/truth
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -ldw -lbpf -lelf -lz
+E2E_NEEDS += $(UNWOUND) $(UNWOUND_LIBRARIES) $(O)/tests/truth
 
 # The benchmark, built with its own makefile.
 E2E_NEEDS += $(O)/bench/pmcbpf-bench

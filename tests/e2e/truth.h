@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * truth: runs a program, samples its registers with a copy of its stack, and walks each sample
- * twice: by the product's tables and walker, and by libdwfl.
+ * by the product's tables and walker, by libdwfl, and, beside a daemon, by the product's program in
+ * the kernel.
  */
 #ifndef PMCBPF_TESTS_TRUTH_H
 #define PMCBPF_TESTS_TRUTH_H
@@ -11,19 +12,18 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define TRUTH_FRAMES 1024u
+#include "truth_abi.h"
+
 #define TRUTH_STACK  40960u		/* bytes of the stack in a sample */
 
 #ifdef __aarch64__
 #define TRUTH_REGS 33u			/* by DWARF's numbers; the last one is the PC */
 #define TRUTH_FP   29
 #define TRUTH_LR   30
-#define TRUTH_SP   31
 #else
 #define TRUTH_REGS 17u
 #define TRUTH_FP   6
 #define TRUTH_LR   16			/* there is none */
-#define TRUTH_SP   7
 #endif
 #define TRUTH_PC   (TRUTH_REGS - 1)
 
@@ -63,15 +63,20 @@ struct truth_sink {
 	void (*mapping)(const struct truth_mapping *m);
 	void (*sample)(const struct truth_sample *s);
 };
-/* Returns the program's status, as wait(2) has it. */
-int truth_run(char **argv, const struct truth_sink *sink);
+/* `daemon`: see kernel_attach(); 0: none.  Returns the program's status, as wait(2) has it. */
+int truth_run(char **argv, pid_t daemon, const struct truth_sink *sink);
 
 /* truth_ours.c */
 void ours_mapping(const struct truth_mapping *m);
 void ours_walk(const struct truth_sample *s, struct truth_chain *out);
 const char *ours_end(int end);
 
-/* truth_dwfl.c */
+/* truth_kernel.c: the program in the kernel runs at the event, with that daemon's tables. */
+void kernel_attach(pid_t daemon, int event);
+/* False: it has not run. */
+bool kernel_walk(const struct truth_sample *s, struct truth_chain *out);
+
+/* truth_dwfl.c; end 0: at the outermost frame */
 void dwfl_mapping(const struct truth_mapping *m);
 void dwfl_walk(const struct truth_sample *s, struct truth_chain *out);
 

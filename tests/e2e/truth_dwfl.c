@@ -7,11 +7,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/base/array.h"
 #include "truth.h"
 
 static Dwfl *dwfl;
 static const struct truth_sample *sample;
-static bool attached;
+static bool attached, unreadable;
 
 /* Both walk by what is in the files themselves. */
 static int no_debuginfo(Dwfl_Module *m, void **user, const char *name, Dwarf_Addr base,
@@ -42,7 +43,10 @@ static bool get_thread(Dwfl *d, pid_t tid, void *arg, void **thread)
 
 static bool memory_read(Dwfl *d, Dwarf_Addr address, Dwarf_Word *to, void *arg)
 {
-	return truth_read(sample, address, to, sizeof(*to));
+	const bool good = truth_read(sample, address, to, sizeof(*to));
+
+	unreadable |= !good;
+	return good;
 }
 
 static bool set_registers(Dwfl_Thread *thread, void *arg)
@@ -86,22 +90,57 @@ static bool bias_of(const struct truth_mapping *m, uint64_t *bias)
 	return found;
 }
 
-void dwfl_mapping(const struct truth_mapping *m)
+static struct truth_mapping *mappings;
+static unsigned int nmappings;
+
+static void module_report(const struct truth_mapping *m)
 {
 	uint64_t bias;
 
+	if (m->fd >= 0 && bias_of(m, &bias) &&
+	    !dwfl_report_elf(dwfl, m->path, m->path, dup(m->fd), bias, true))
+		warnx("%s: libdwfl: %s", m->path, dwfl_errmsg(-1));
+}
+
+/* What the new mapping covers is gone; returns whether anything was. */
+static bool mappings_cut(const struct truth_mapping *new)
+{
+	unsigned int n = 0;
+	bool cut = false;
+
+	for (unsigned int i = 0; i < nmappings; i++) {
+		const struct truth_mapping *m = &mappings[i];
+
+		if (m->start < new->start + new->size && new->start < m->start + m->size)
+			cut = true;
+		else
+			mappings[n++] = *m;
+	}
+	nmappings = n;
+	return cut;
+}
+
+void dwfl_mapping(const struct truth_mapping *m)
+{
+	const bool cut = mappings_cut(m);
+
+	if (cut) {
+		dwfl_end(dwfl);
+		dwfl = NULL;
+		attached = false;
+	}
+	if (array_extend(mappings, nmappings) != 0)
+		errx(2, "no memory");
+	mappings[nmappings++] = *m;
 	if (!dwfl) {
 		elf_version(EV_CURRENT);
 		dwfl = dwfl_begin(&modules);
 		if (!dwfl)
 			errx(2, "libdwfl: %s", dwfl_errmsg(-1));
-		dwfl_report_begin(dwfl);
-	} else {
-		dwfl_report_begin_add(dwfl);
 	}
-	if (m->fd >= 0 && bias_of(m, &bias) &&
-	    !dwfl_report_elf(dwfl, m->path, m->path, dup(m->fd), bias, true))
-		warnx("%s: libdwfl: %s", m->path, dwfl_errmsg(-1));
+	dwfl_report_begin_add(dwfl);
+	for (unsigned int i = cut ? 0 : nmappings - 1; i < nmappings; i++)
+		module_report(&mappings[i]);
 	dwfl_report_end(dwfl, NULL, NULL);
 }
 
@@ -123,8 +162,9 @@ void dwfl_walk(const struct truth_sample *s, struct truth_chain *out)
 {
 	out->n = 0;
 	sample = s;
+	unreadable = false;
 	if (!attached && !dwfl_attach_state(dwfl, NULL, s->pid, &process, NULL))
 		errx(2, "libdwfl: %s", dwfl_errmsg(-1));
 	attached = true;
-	out->end = dwfl_getthread_frames(dwfl, s->tid, take_frame, out);
+	out->end = dwfl_getthread_frames(dwfl, s->tid, take_frame, out) || unreadable;
 }

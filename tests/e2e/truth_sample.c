@@ -14,6 +14,7 @@
 #include <sys/auxv.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -38,6 +39,7 @@ struct ring {
 	struct perf_event_mmap_page *head;
 	const uint8_t *data;
 	pid_t pid;
+	int program;			/* its file, which may be gone by the time of its mapping */
 	const struct truth_sink *sink;
 	union {
 		struct perf_event_header header;
@@ -64,12 +66,31 @@ static int vdso_open(void)
 	return write(fd, image, size) == (ssize_t)size ? fd : -1;
 }
 
+/* The mapped file; -1: it cannot be found. */
+static int file_open(const char *path, uint64_t inode)
+{
+	struct stat st;
+	int fd;
+
+	if (!strcmp(path, "[vdso]"))
+		return vdso_open();
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0 && !fstat(fd, &st) && st.st_ino == inode)
+		return fd;
+	close(fd);
+	return ring.program >= 0 && !fstat(ring.program, &st) && st.st_ino == inode ?
+		       dup(ring.program) : -1;
+}
+
 static void take_mapping(void)
 {
 	const struct {
 		struct perf_event_header header;
 		uint32_t pid, tid;
-		uint64_t start, size, offset, device, inode, generation, protection;
+		uint64_t start, size, offset;
+		uint32_t major, minor;
+		uint64_t inode, generation;
+		uint32_t protection, flags;
 		char path[];
 	} *r = (const void *)ring.record.bytes;
 	struct truth_mapping m = {
@@ -79,7 +100,7 @@ static void take_mapping(void)
 	if ((pid_t)r->pid != ring.pid)
 		return;
 	m.path = strdup(r->path);	/* for as long as the program runs */
-	m.fd = strcmp(r->path, "[vdso]") ? open(r->path, O_RDONLY | O_CLOEXEC) : vdso_open();
+	m.fd = file_open(r->path, r->inode);
 	/* Its offset is that of a page of the kernel. */
 	if (!strcmp(r->path, "[vdso]"))
 		m.offset = 0;
@@ -95,7 +116,8 @@ static void take_sample(void)
 	memcpy(ids, word++, sizeof(ids));
 	s.pid = (pid_t)ids[0];
 	s.tid = (pid_t)ids[1];
-	if (s.pid != ring.pid || *word++ != PERF_SAMPLE_REGS_ABI_64)
+	/* Its children have its memory, or a copy. */
+	if (*word++ != PERF_SAMPLE_REGS_ABI_64)
 		return;
 #ifdef __aarch64__
 	memcpy(s.regs, word, sizeof(s.regs));
@@ -191,14 +213,17 @@ static pid_t program_start(char **argv, int cpu, int *go)
 	return pid;
 }
 
-int truth_run(char **argv, const struct truth_sink *sink)
+int truth_run(char **argv, pid_t daemon, const struct truth_sink *sink)
 {
 	int go, status, cpu = sched_getcpu();
 	struct pollfd fds[2] = { { .events = POLLIN }, { .events = POLLIN } };
 
 	ring.sink = sink;
+	ring.program = open(argv[0], O_RDONLY | O_CLOEXEC);
 	ring.pid = program_start(argv, cpu, &go);
 	fds[0].fd = ring_open(ring.pid, cpu);
+	if (daemon)
+		kernel_attach(daemon, ring.fd);
 	fds[1].fd = (int)syscall(SYS_pidfd_open, ring.pid, 0);
 	if (fds[1].fd < 0 || write(go, "", 1) != 1)
 		err(2, "cannot start %s", argv[0]);

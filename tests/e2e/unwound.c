@@ -3,12 +3,15 @@
  * Stacks of all shapes that a compiler makes, without frame pointers: unwound SHAPE runs 200 ms of
  * its CPU time at the innermost frame of one.
  */
+#include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -129,6 +132,20 @@ static int compare(const void *a, const void *b)
 	return *(const int *)a - *(const int *)b;
 }
 
+/* … below the interrupted frame, where one copy of the stack has both. */
+COLD static void on_near_stack(void)
+{
+	char *here = __builtin_frame_address(0);
+	const stack_t stack = { .ss_sp = here - 24 * 1024, .ss_size = 20 * 1024 };
+	volatile char *at = here;
+
+	for (unsigned int i = 0; i < 32; i++, at -= 1024)
+		*at = 0;		/* it is there */
+	sigaltstack(&stack, NULL);
+	catch(SIGSEGV, segv, SA_ONSTACK);
+	raised();
+}
+
 /* Called back by a library. */
 COLD static void called_back(void)
 {
@@ -189,29 +206,129 @@ COLD static void anywhere(void)
 		sink += branch(12);
 }
 
+/* A leaf calls nothing: on arm64 its return address is in a register only. */
+COLD static void idle(unsigned int n)
+{
+	while (n--)
+		sink += n;
+}
+
+COLD static void in_leaf(void)
+{
+	const uint64_t end = spent() + RUN_NS;
+
+	while (spent() < end)
+		idle(20000);
+}
+
+/* The child runs in the memory and on the stack of its parent. */
+COLD static void in_child(void)
+{
+	const pid_t pid = vfork();	/* NOLINT(clang-analyzer-security.insecureAPI.vfork) */
+
+	if (pid == 0) {
+		deep(5);		/* NOLINT(clang-analyzer-unix.Vfork) */
+		_exit(0);
+	}
+	waitpid(pid, NULL, 0);
+	deep(2);
+}
+
+/* Code without call frame information, which keeps a frame pointer: calls its argument with 3. */
+#ifdef __aarch64__
+static const uint32_t code[] = {
+	0xa9bf7bfd, 0x910003fd, 0xaa0003e1, 0x52800060, 0xd63f0020, 0xa8c17bfd, 0xd65f03c0,
+};
+#else
+static const uint8_t code[] = {
+	0x55, 0x48, 0x89, 0xe5, 0x48, 0x89, 0xf8, 0xbf, 3, 0, 0, 0, 0xff, 0xd0, 0x5d, 0xc3,
+};
+#endif
+
+COLD static void compiled(void)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	void *at = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void (*call)(void (*function)(unsigned int n));
+
+	if (at == MAP_FAILED)
+		exit(1);
+	memcpy(at, code, sizeof(code));
+	__builtin___clear_cache(at, (char *)at + sizeof(code));
+	if (mprotect(at, page, PROT_READ | PROT_EXEC))
+		exit(1);
+	memcpy(&call, &at, sizeof(call));
+	call(deep);
+	sink++;
+}
+
+/* One library after the other, at the same addresses. */
+COLD static int in_libraries(const char *const *paths)
+{
+#ifdef UNWOUND_LIBRARIES
+	for (; *paths; paths++) {
+		void *library = dlopen(*paths, RTLD_NOW);
+		void (*through)(void (*function)(unsigned int n));
+
+		if (!library)
+			exit(1);
+		*(void **)&through = dlsym(library, "through");
+		through(deep);
+		dlclose(library);
+	}
+	return 0;
+#else
+	return 2;
+#endif
+}
+
+/* The program's file is gone. */
+COLD static int deleted(const char *path)
+{
+	if (unlink(path))
+		return 1;
+	deep(5);
+	return 0;
+}
+
+COLD static void deepest(void)
+{
+	deep(LEVELS);
+}
+
+COLD static void unsized(void)
+{
+	sized(500);
+}
+
+COLD static void both_kinds(void)
+{
+	both(100);
+}
+
 int main(int argc, char **argv)
 {
+	static const struct {
+		const char *name;
+		void (*run)(void);
+	} shapes[] = {
+		{ "deep", deepest }, { "sized", unsized }, { "aligned", both_kinds },
+		{ "signal", on_signal }, { "fault", on_fault }, { "near", on_near_stack },
+		{ "leaf", in_leaf }, { "vfork", in_child }, { "compiled", compiled },
+		{ "callback", called_back }, { "threads", in_threads }, { "calls", calls },
+		{ "anywhere", anywhere },
+	};
 	const char *shape = argc > 1 ? argv[1] : "";
 
-	if (!strcmp(shape, "deep"))
-		deep(LEVELS);
-	else if (!strcmp(shape, "sized"))
-		sized(500);
-	else if (!strcmp(shape, "aligned"))
-		both(100);
-	else if (!strcmp(shape, "signal"))
-		on_signal();
-	else if (!strcmp(shape, "fault"))
-		on_fault();
-	else if (!strcmp(shape, "callback"))
-		called_back();
-	else if (!strcmp(shape, "threads"))
-		in_threads();
-	else if (!strcmp(shape, "calls"))
-		calls();
-	else if (!strcmp(shape, "anywhere"))
-		anywhere();
-	else
-		return 2;
-	return 0;
+	if (!strcmp(shape, "libraries"))
+		return in_libraries((const char *const *)argv + 2);
+	if (!strcmp(shape, "deleted"))
+		return deleted(argv[0]);
+	for (unsigned int i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++)
+		if (!strcmp(shape, shapes[i].name)) {
+			shapes[i].run();
+			sink++;
+			return 0;
+		}
+	return 2;
 }
