@@ -24,6 +24,8 @@ struct unwind_regs {
 	__u8 exact;			/* the PC is not a return address */
 	__u8 first;			/* the thread's own registers, all of which are known */
 	__u8 fp_known, lr_known;
+	__u8 bx_known;
+	__u64 bx_at;			/* where RBX is; 0: it is the thread's own */
 };
 
 /* The address to look up: a return address may be the first one of the next function. */
@@ -60,7 +62,10 @@ static inline int unwind_cfa_of(const struct unwind_regs *r, const struct unwind
 		*cfa = r->sp + offset + ((r->pc & 15) >= rule->reg ? (__s64)rule->add : 0);
 		return UNWIND_CALLER;
 	case UNWIND_REG:
-		if (!r->first || UNWIND_REGISTER(arg, rule->reg, cfa))
+		if (!r->first && rule->reg == UNWIND_BX && r->bx_known && r->bx_at)
+			return unwind_cfa_load(r->bx_at, rule->offset, cfa, arg);
+		if ((!r->first && (rule->reg != UNWIND_BX || !r->bx_known)) ||
+		    UNWIND_REGISTER(arg, rule->reg, cfa))
 			return UNWIND_CUT_REGISTER;
 		*cfa += offset;
 		return UNWIND_CALLER;
@@ -112,6 +117,7 @@ static inline int unwind_signal(struct unwind_regs *r, int arm64, void *arg)
 {
 	/* x86-64: words 10, 15 and 16 of a ucontext's registers; arm64: 29, 30, 31 (SP) and PC. */
 	__u64 words[4];
+	const __u64 bx_at = r->sp + 40 + 11 * 8;
 
 	if (UNWIND_READ(arg, &words[1], 24, r->sp + (arm64 ? 312 + 30 * 8 : 40 + 14 * 8)) ||
 	    UNWIND_READ(arg, &words[0], 8, r->sp + (arm64 ? 312 + 29 * 8 : 40 + 10 * 8)))
@@ -122,6 +128,8 @@ static inline int unwind_signal(struct unwind_regs *r, int arm64, void *arg)
 	r->pc = words[3];
 	r->fp_known = 1;
 	r->lr_known = arm64 != 0;
+	r->bx_known = !arm64;
+	r->bx_at = bx_at;
 	r->exact = 1;
 	r->first = 0;
 	return UNWIND_CALLER;
@@ -135,6 +143,15 @@ static inline void unwind_leave(struct unwind_regs *r, __u64 cfa, __u64 fp, __u6
 	r->exact = 0;
 	r->first = 0;
 	r->lr_known = 0;
+}
+
+static inline void unwind_bx_follow(struct unwind_regs *r, const struct unwind_rule *rule,
+				    __u64 cfa)
+{
+	if (!rule->bx_at)
+		return;
+	r->bx_known = rule->bx_at != UNWIND_BX_LOST;
+	r->bx_at = cfa + (__s64)rule->bx_at * UNWIND_UNIT;
 }
 
 /* From a frame to its caller: UNWIND_CALLER, or how the chain ends here. */
@@ -156,6 +173,7 @@ static inline int unwind_step(struct unwind_regs *r, const struct unwind_rule *r
 	/* Code that was interrupted may not have used the stack. */
 	if (cfa < r->sp || (cfa == r->sp && !r->exact))
 		return UNWIND_CUT_STUCK;
+	unwind_bx_follow(r, rule, cfa);
 	/* Usually both are in the frame, one above the other: one read. */
 	if (rule->ra == UNWIND_AT_CFA && rule->fp == UNWIND_AT_CFA &&
 	    rule->fp_at == rule->ra_at - 1 &&
@@ -181,6 +199,7 @@ static inline int unwind_step_pointer(struct unwind_regs *r, void *arg)
 		return UNWIND_CUT_RULE;
 	if (UNWIND_READ(arg, pair, sizeof(pair), r->fp))
 		return UNWIND_CUT_STACK;
+	r->bx_known = 0;
 	unwind_leave(r, r->fp + sizeof(pair), pair[0], pair[1]);
 	return UNWIND_CALLER;
 }

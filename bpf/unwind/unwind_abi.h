@@ -6,7 +6,8 @@
  * is 4 bytes, the low 16 bits of the address from which it holds, and the number of a rule.  A page
  * with rows begins with one for offset 0, so that a search stays in its page; a page without rows
  * has no rule.  A rule says how the caller's registers are found from those of a frame: first the
- * CFA (the caller's stack pointer), then the return address and the caller's frame pointer.
+ * CFA (the caller's stack pointer), then the return address, the caller's frame pointer and, on
+ * x86-64, its RBX: the dynamic linker finds the frame of a function's first call by it.
  *
  * Registers have the numbers of DWARF.  Addresses are those of the file's program headers.
  */
@@ -28,7 +29,7 @@ enum unwind_cfa {
 	UNWIND_SIGNAL,			/* a signal handler returns here, to saved registers */
 	UNWIND_SP,			/* CFA = SP + offset */
 	UNWIND_FP,			/* CFA = FP + offset */
-	UNWIND_REG,			/* CFA = reg + offset; if the registers are known */
+	UNWIND_REG,			/* CFA = reg + offset; if the register is known */
 	UNWIND_SP_LOAD,			/* CFA = *(SP + offset) + add */
 	UNWIND_FP_LOAD,			/* CFA = *(FP + offset) + add */
 	UNWIND_PLT,			/* CFA = SP + offset + ((PC & 15) >= reg ? add : 0) */
@@ -46,10 +47,14 @@ enum unwind_place {
 	UNWIND_PLACES
 };
 
+#define UNWIND_BX      3		/* RBX's number */
+#define UNWIND_BX_LOST (-128)		/* of bx_at */
+
 struct unwind_rule {
 	__u8 cfa;			/* enum unwind_cfa */
 	__u8 reg;			/* REG: the register; PLT: the threshold */
-	__u8 ra, fp;			/* enum unwind_place */
+	__u8 ra : 4, fp : 4;		/* enum unwind_place */
+	__s8 bx_at;			/* RBX: at CFA + bx_at units; 0: unchanged */
 	__s32 offset, add;
 	__s16 ra_at, fp_at;
 };

@@ -225,6 +225,8 @@ static __always_inline void walk_user(struct walk *w, u64 *to, u32 n, u32 room, 
 	w->r.mask = WALK_ADDRESS_MASK;
 	w->r.first = w->r.fp_known = 1;
 	w->r.lr_known = WALK_ARM64;
+	w->r.bx_known = !WALK_ARM64;
+	w->r.bx_at = 0;
 	/* A system call's instruction is behind it; the next one may be another function's. */
 	w->r.exact = WALK_CALL(regs) == -1;
 	w->mapping = 0;

@@ -195,6 +195,20 @@ static void cfi_pointer_of(enum unwind_arch arch, const struct cfi_place *p,
 	}
 }
 
+/* Only the rule that needs RBX cares whether it is lost. */
+static void cfi_bx_of(enum unwind_arch arch, const struct cfi_place *p, struct unwind_rule *rule)
+{
+	int16_t units = 0;
+
+	if (arch == UNWIND_ARM64 || p->where == CFI_SAME)
+		return;
+	if (p->where == CFI_AT_CFA && cfi_units(p->n, &units) && units && units > UNWIND_BX_LOST &&
+	    units <= INT8_MAX)
+		rule->bx_at = (int8_t)units;
+	else
+		rule->bx_at = UNWIND_BX_LOST;
+}
+
 /*
  * Where the registers are in a signal frame is fixed by the kernel.  x86-64's return trampoline
  * says where the stack pointer is in it; on arm64 the only one is the kernel's own.
@@ -228,4 +242,5 @@ void cfi_rule_of(enum unwind_arch arch, bool signal, const struct cfi_state *s,
 		return;
 	}
 	cfi_pointer_of(arch, &s->fp, rule);
+	cfi_bx_of(arch, &s->bx, rule);
 }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Of all registers only the return address, the frame pointer and the stack pointer are followed:
- * an unwinder for stacks needs no other.
+ * Of all registers only the return address, the frame pointer, the stack pointer and RBX are
+ * followed: an unwinder for stacks needs no other.
  */
 #include <errno.h>
 
 #include "cfi_run.h"
 
-#define LEVELS 8u			/* of remembered states */
+#define LEVELS	    8u			/* of remembered states */
+#define NO_REGISTER UINT64_MAX
 
 enum {
 	CFA_NOP, CFA_SET_LOC, CFA_ADVANCE1, CFA_ADVANCE2, CFA_ADVANCE4, CFA_OFFSET_EXTENDED,
@@ -22,7 +23,7 @@ enum {
 };
 
 struct cfi_registers {
-	uint64_t ra, fp, sp;
+	uint64_t ra, fp, sp, bx;
 };
 
 struct cfi_runner {
@@ -43,7 +44,9 @@ static struct cfi_place *cfi_place_of(struct cfi_runner *r, struct cfi_state *s,
 		return &s->ra;
 	if (reg == r->number.fp)
 		return &s->fp;
-	return reg == r->number.sp ? &s->sp : NULL;
+	if (reg == r->number.sp)
+		return &s->sp;
+	return reg == r->number.bx ? &s->bx : NULL;
 }
 
 static bool cfi_place_set(struct cfi_runner *r, uint64_t reg, enum cfi_where where, int64_t n)
@@ -228,11 +231,13 @@ static bool cfi_program_run(struct cfi_runner *r, struct cfi_cursor program)
 int cfi_run(enum unwind_arch arch, const struct cfi_fde *fde, uint64_t end, cfi_sink *sink,
 	    void *arg)
 {
+	const uint64_t ra = fde->cie->ra;
 	struct cfi_runner r = {
 		.arch = arch, .fde = fde, .at = fde->start, .end = end, .sink = sink, .arg = arg,
-		.number = arch == UNWIND_ARM64 ? (struct cfi_registers){ fde->cie->ra, 29, 31 } :
-						 (struct cfi_registers){ fde->cie->ra, 6, 7 },
-		.now = { .reg = UINT64_MAX, .ra.n = fde->cie->ra },
+		.number = arch == UNWIND_ARM64 ?
+				  (struct cfi_registers){ ra, 29, 31, NO_REGISTER } :
+				  (struct cfi_registers){ ra, 6, 7, UNWIND_BX },
+		.now = { .reg = NO_REGISTER, .ra.n = ra },
 	};
 	bool good = cfi_program_run(&r, fde->cie->program) && r.at == fde->start;
 

@@ -21,11 +21,11 @@ struct cfi_place {
 };
 
 struct cfi_state {
-	bool computed;			/* the CFA is that of the expression, else reg + offset */
+	bool computed;			/* the CFA: by the expression, else reg + offset */
 	uint64_t reg;
 	int64_t offset;
 	struct cfi_cursor expression;
-	struct cfi_place ra, fp, sp;
+	struct cfi_place ra, fp, sp, bx;
 };
 
 /* From `address` on the frame has this state; NULL: one that cannot be computed.  0 or -errno. */

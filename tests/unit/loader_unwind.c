@@ -25,7 +25,7 @@
 
 /* What has been compared. */
 static struct tally {
-	unsigned long rows, gaps, bad, signal, end, plt, loaded, in_register;
+	unsigned long rows, gaps, bad, signal, end, plt, loaded, in_register, bx, bx_lost;
 } tally;
 
 struct names {
@@ -68,6 +68,13 @@ static void our_place(unsigned int place, int at, struct names n, char *text)
 	case UNWIND_IN_REG: snprintf(text, TEXT, "r%d", at); break;
 	default: snprintf(text, TEXT, "other");
 	}
+}
+
+static void our_bx(const struct unwind_rule *r, struct names n, char *text)
+{
+	our_place(!r->bx_at			? UNWIND_SAME :
+		  r->bx_at == UNWIND_BX_LOST	? UNWIND_UNKNOWN :
+						  UNWIND_AT_CFA, r->bx_at, n, text);
 }
 
 /* --- libdw's ---------------------------------------------------------------------------------- */
@@ -177,7 +184,7 @@ static void check_rule(const struct subject *s, uint64_t address, Dwarf_Frame *f
 {
 	const struct unwind_rule *r = rule_at(s, address);
 	const struct names name = names_of(s->t);
-	char cfa[TEXT], ra[TEXT], fp[TEXT], sp[TEXT], ours[TEXT];
+	char cfa[TEXT], ra[TEXT], fp[TEXT], sp[TEXT], bx[TEXT], ours[TEXT];
 	Dwarf_Op *op;
 	size_t n;
 
@@ -189,6 +196,7 @@ static void check_rule(const struct subject *s, uint64_t address, Dwarf_Frame *f
 	if (column != name.ra && !strcmp(ra, "undefined"))
 		snprintf(ra, sizeof(ra), "other");
 	true_place(frame, name.fp, name, fp);
+	true_place(frame, UNWIND_BX, name, bx);
 	if (r->cfa == UNWIND_BAD) {
 		if (strcmp(cfa, "other") != 0 && strcmp(ra, "other") != 0 &&
 		    !strcmp(sp, "the cfa"))
@@ -209,6 +217,12 @@ static void check_rule(const struct subject *s, uint64_t address, Dwarf_Frame *f
 	check_texts(s, address, "return address", ours, ra);
 	our_place(r->fp, r->fp_at, name, ours);
 	check_texts(s, address, "FP", ours, strcmp(fp, "undefined") ? fp : "other");
+	our_bx(r, name, ours);
+	/* libdw does not know that the ABI has it kept where no rule is given. */
+	if (s->t->arch == UNWIND_X86_64 && strcmp(ours, "other") != 0)
+		check_texts(s, address, "RBX", ours, strcmp(bx, "undefined") ? bx : "same");
+	tally.bx += r->bx_at > UNWIND_BX_LOST && r->bx_at;
+	tally.bx_lost += r->bx_at == UNWIND_BX_LOST;
 	tally.plt += r->cfa == UNWIND_PLT;
 	tally.loaded += r->cfa == UNWIND_SP_LOAD || r->cfa == UNWIND_FP_LOAD;
 	tally.in_register += r->ra == UNWIND_IN_REG || r->cfa == UNWIND_REG;
@@ -346,9 +360,10 @@ static unsigned int check_files(const char *pattern, unsigned int most)
 static void report(const char *what, unsigned int files)
 {
 	print_message("%s: %u files, %lu rows, %lu gaps; %lu bad, %lu signal, %lu end, %lu PLT, "
-		      "%lu loaded, %lu in registers\n", what, files, tally.rows, tally.gaps,
+		      "%lu loaded, %lu in registers, RBX %lu saved, %lu lost\n", what, files,
+		      tally.rows, tally.gaps,
 		      tally.bad, tally.signal, tally.end, tally.plt, tally.loaded,
-		      tally.in_register);
+		      tally.in_register, tally.bx, tally.bx_lost);
 }
 
 /* The dynamic linker and the libraries beside it, and programs. */
@@ -367,7 +382,8 @@ static void test_system(void **state)
 	assert_true(files >= FILES_MIN);
 	assert_true(tally.end);
 #ifdef __x86_64__
-	assert_true(tally.signal && tally.in_register && tally.plt && tally.loaded);
+	assert_true(tally.signal && tally.in_register && tally.plt && tally.loaded && tally.bx);
+	assert_true(tally.bx_lost < tally.bx / 100);
 #endif
 	/* What no rule expresses is rare. */
 	assert_true(tally.bad < tally.rows / 1000);

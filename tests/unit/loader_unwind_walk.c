@@ -45,7 +45,7 @@ static struct unwind_regs first_regs(void)
 	reads = 0;
 	return (struct unwind_regs){
 		.pc = 0x400, .sp = STACK, .fp = STACK + 0x40, .lr = 0x777, .mask = ~0ull,
-		.exact = 1, .first = 1, .fp_known = 1, .lr_known = 1,
+		.exact = 1, .first = 1, .fp_known = 1, .lr_known = 1, .bx_known = 1,
 	};
 }
 
@@ -160,6 +160,41 @@ static void test_registers(void **state)
 	expect_end(later_regs(), rule, UNWIND_CUT_REGISTER);
 }
 
+/* RBX is known in later frames as well: unchanged, or where a frame has put it. */
+static void test_bx(void **state)
+{
+	const struct unwind_rule by_bx = { .cfa = UNWIND_REG, .reg = UNWIND_BX, .offset = 16,
+					   .ra = UNWIND_AT_CFA, .ra_at = -1 };
+	struct unwind_rule rule = frame_rule();
+	struct unwind_regs r = first_regs(), saved, lost;
+
+	assert_int_equal(unwind_step(&r, &rule, 0, NULL), UNWIND_CALLER);
+	registers[UNWIND_BX] = STACK + 0x90;
+	expect_caller(r, by_bx, 0x1000 + 0x98 / 8, STACK + 0xa0, r.fp);
+	rule.bx_at = -2;
+	saved = first_regs();
+	memory[2] = STACK + 0x70;
+	assert_int_equal(unwind_step(&saved, &rule, 0, NULL), UNWIND_CALLER);
+	rule.bx_at = 0;
+	assert_int_equal(unwind_step(&saved, &rule, 0, NULL), UNWIND_CALLER);
+	expect_caller(saved, by_bx, 0x1000 + 0x78 / 8, STACK + 0x80, r.fp);
+	rule.bx_at = UNWIND_BX_LOST;
+	lost = first_regs();
+	assert_int_equal(unwind_step(&lost, &rule, 0, NULL), UNWIND_CALLER);
+	expect_end(lost, by_bx, UNWIND_CUT_REGISTER);
+	/* Code without rules has not said what it did with it. */
+	lost = later_regs();
+	assert_int_equal(unwind_step_pointer(&lost, NULL), UNWIND_CALLER);
+	expect_end(lost, by_bx, UNWIND_CUT_REGISTER);
+	lost = later_regs();
+	lost.sp = STACK;
+	memory[5 + 11] = STACK + 0x2f0;
+	memory[5 + 15] = STACK + 0x200;
+	assert_int_equal(unwind_step(&lost, &(struct unwind_rule){ .cfa = UNWIND_SIGNAL }, 0, NULL),
+			 UNWIND_CALLER);
+	expect_caller(lost, by_bx, 0x1000 + 0x2f8 / 8, STACK + 0x300, lost.fp);
+}
+
 /*
  * arm64: a leaf's return address is in LR, which later frames have lost; addresses may be signed.
  */
@@ -221,7 +256,7 @@ static void test_signal(void **state)
 	assert_int_equal(r.fp, 0x1000 + 5 + 10);
 	assert_int_equal(r.sp, 0x1000 + 5 + 15);
 	assert_int_equal(r.pc, 0x1000 + 5 + 16);
-	assert_true(r.exact && r.fp_known && !r.lr_known && !r.first);
+	assert_true(r.exact && r.fp_known && r.bx_known && !r.lr_known && !r.first);
 	assert_int_equal(unwind_place_of(&r), r.pc);
 	r = later_regs();
 	assert_int_equal(unwind_step(&r, &rule, 1, NULL), UNWIND_CALLER);
@@ -267,6 +302,7 @@ static struct unwind_rule random_rule(void)
 		.fp = (uint8_t)(random() % UNWIND_PLACES),
 		.offset = (int32_t)(random() % 128 - 32), .add = (int32_t)(random() % 64 - 32),
 		.ra_at = (int16_t)(random() % 16 - 8), .fp_at = (int16_t)(random() % 16 - 8),
+		.bx_at = (int8_t)random(),
 	};
 }
 
@@ -321,7 +357,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_cfa), cmocka_unit_test(test_plt),
 		cmocka_unit_test(test_frame_pointer), cmocka_unit_test(test_registers),
-		cmocka_unit_test(test_link_register), cmocka_unit_test(test_ends),
+		cmocka_unit_test(test_bx), cmocka_unit_test(test_link_register),
+		cmocka_unit_test(test_ends),
 		cmocka_unit_test(test_signal), cmocka_unit_test(test_pointer_step),
 		cmocka_unit_test(test_random), cmocka_unit_test(test_search),
 	};
