@@ -167,24 +167,24 @@ vm-smoke: vm-progs  ## boot every test guest and check the guests themselves
 
 # Sets of files and their kernels; neighbours in a set share a guest if its options are the same.
 # Long ones first.  EVERY: the programs of each kernel.  ENDS: behaviour that depends on the kernel, on four of the six:
-# each release and each architecture, with 6.1-arm64, where BPF has no trampolines.  The others: two kernels of each
-# architecture, or one, prove it for all; in these files some tests run on 6.12 only, see vm_once.
+# each release and each architecture, with 6.1-arm64, where BPF has no trampolines.  The others: one or two kernels of
+# each architecture prove it for all; in these files some tests run on 6.12 only, see vm_once.
 VM_EVERY := tests/vm/kernels.bats
-VM_ENDS  := $(addprefix tests/vm/,soft.bats ktr.bats sampling.bats life.bats offcpu.bats)
-VM_CPUS  := $(addprefix tests/vm/,hotplug.bats model.bats)
+VM_ENDS  := $(addprefix tests/vm/,soft.bats ktr.bats sampling.bats life.bats)
 VM_PMU   := $(addprefix tests/vm/,hardware.bats groups.bats)
 VM_ONE   := $(addprefix tests/vm/,smoke.bats ops.bats ktr_user.bats)
 VM_MSR   := $(addprefix tests/vm/,kmod.bats registers.bats pmus.bats)
-VM_NAMED := $(addprefix tests/vm/,tracepoint.bats hits.bats probe.bats breakpoint.bats thread.bats cgroup.bats)
+VM_NAMED := $(addprefix tests/vm/,tracepoint.bats hits.bats probe.bats breakpoint.bats thread.bats cgroup.bats offcpu.bats)
 check-vm: vm-overlay  ## everything that needs test guests: all kernels, the arm64 PMU
 	$(Q)$(VM_MATRIX) --kernel 6.1-arm64 --kernel 6.12-arm64 $(VM_EVERY) $(VM_ENDS) \
 		+ --kernel 6.1-x86 --kernel new-x86 $(VM_EVERY) $(VM_ENDS) \
-		+ --kernel 6.1-arm64 --kernel new-x86 $(VM_CPUS) \
+		+ --kernel 6.1-arm64 --kernel 6.12-x86 tests/vm/hotplug.bats \
+		+ --kernel 6.1-arm64 --kernel new-x86 tests/vm/model.bats \
 		+ --kernel new-arm64 $(VM_EVERY) \
 		+ --arch arm64 $(VM_PMU) \
 		+ --kernel 6.12-x86 $(VM_EVERY) \
 		+ --kernel 6.1-arm64 --kernel new-x86 tests/vm/access.bats \
-		+ --kernel 6.1-x86 --kernel 6.12-arm64 --kernel new-x86 $(VM_NAMED) \
+		+ --kernel 6.1-x86 --kernel 6.12-arm64 $(VM_NAMED) \
 		+ --kernel 6.12-arm64 $(VM_ONE) tests/vm/doctor.bats tests/vm/msr.bats tests/vm/req_hardware.bats \
 		+ --kernel 6.12-x86 $(VM_ONE) tests/vm/unit.bats \
 		+ --kernel 6.1-x86 --kernel 6.12-arm64 $(VM_MSR) \

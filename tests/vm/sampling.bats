@@ -234,6 +234,7 @@ begins_where_it_should() {
 }
 
 @test "a CPU that goes and comes is sampled again, and events of its processes are logged" {
+	vm_once
 	vm_all_cpus
 	run vm_sh '
 		online=/sys/devices/system/cpu/cpu1/online
