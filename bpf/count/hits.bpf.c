@@ -36,6 +36,11 @@ struct samplers_map samplers SEC(".maps");
 struct rings_map rings SEC(".maps");
 struct hit_rooms_map hit_rooms SEC(".maps");
 struct hit_scratch_map hit_scratch SEC(".maps");
+struct hit_walks_map hit_walks SEC(".maps");
+struct unwind_chunks_map unwind_chunks SEC(".maps");
+struct unwind_files_map unwind_files SEC(".maps");
+struct unwind_processes_map unwind_processes SEC(".maps");
+struct unwind_notes_map unwind_notes SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -140,6 +145,7 @@ static long hit_sample(u32 i, struct hit_place *at)
 	u32 id = i < PMCS && at->hit->due >> i & 1 ? at->hit->id[i] : 0, place;
 	struct abi_sampler *of = sampler_of(id);
 	struct scratch *s;
+	struct walk *walk;
 
 	if (!of)
 		return 0;
@@ -148,8 +154,9 @@ static long hit_sample(u32 i, struct hit_place *at)
 	__sync_fetch_and_add(&of->count.samples, 1);
 	place = hit_room_take();
 	s = bpf_map_lookup_elem(&hit_scratch, &place);
-	if (s && ring_has_room())
-		sample_put(at->ctx, at->ip, at->skip, s, of, id);
+	walk = bpf_map_lookup_elem(&hit_walks, &place);
+	if (s && walk && ring_has_room())
+		sample_put(at->ctx, at->ip, at->skip, s, walk, of, id);
 	else
 		__sync_fetch_and_add(&of->count.dropped, 1);
 	hit_room_give(place);

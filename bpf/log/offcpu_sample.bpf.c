@@ -16,15 +16,23 @@
 struct offcpus_map offcpus SEC(".maps");
 struct offcpu_waits_map offcpu_waits SEC(".maps");
 
+/* The two ways to the program's side of a chain: struct abi_sampler's `unwind`. */
+enum wait_way {
+	WAIT_POINTERS,
+	WAIT_TABLES,
+	WAIT_WAYS
+};
 struct wait_scratch {
 	struct {
 		struct abi_rec rec;
 		__u64 word[ABI_OFFCPU_WORDS];
 		__u64 pc[ABI_OFFCPU_KERNEL + ABI_CHAIN_MAX];
 	} out;
-	/* The side of the program, for all PMCs that the wait is a sample of. */
+	/* The side of the program, for all PMCs of one way that the wait is a sample of. */
 	u32 nuser, cut;
-	__u64 user[ABI_CHAIN_MAX + 1];
+	__u8 end, pointers;		/* struct abi_rec's */
+	struct walk walk;
+	__u64 user[WALK_ROOM];
 };
 /* One per CPU: no switch and no other program of waits comes before the end of this one. */
 struct {
@@ -64,6 +72,8 @@ static __always_inline u32 wait_user(struct wait_scratch *s, u32 n, const struct
 
 	if (s->cut || more > of->depth)
 		s->out.rec.flags |= ABI_REC_CUT;
+	s->out.rec.end = s->end && more > of->depth ? UNWIND_CUT_DEPTH : s->end;
+	s->out.rec.pointers = s->pointers;
 	if (more > of->depth)
 		more = of->depth;
 	barrier_var(n);
@@ -85,7 +95,7 @@ static __always_inline bool wait_output(struct wait_scratch *s, u32 cpu)
 }
 
 /* Neither inlined nor static, so that the verifier checks it once: records a wait for one PMC. */
-__noinline int wait_put(u32 slot, u32 place)
+__noinline int wait_put(u32 slot, u32 place, u32 way)
 {
 	u32 zero = 0, cpu = bpf_get_smp_processor_id(), n;
 	struct wait_scratch *s = bpf_map_lookup_elem(&wait_scratch, &zero);
@@ -101,7 +111,7 @@ __noinline int wait_put(u32 slot, u32 place)
 	ns = offcpu_part(p, w->out, w->in);
 	of = sampler_of(p->sampler);
 	/* The PMC has been stopped, or is another one by now. */
-	if (!ns || !of)
+	if (!ns || !of || !of->unwind == (way == WAIT_TABLES))
 		return 0;
 	s->out.rec = (struct abi_rec){
 		.time = bpf_ktime_get_ns(), .kind = ABI_REC_OFFCPU, .cpu = cpu,
@@ -126,8 +136,8 @@ __noinline int wait_put(u32 slot, u32 place)
 	return 0;
 }
 
-/* The most addresses of the program's side that a PMC of the wait wants. */
-static __always_inline u32 wait_depth(const struct abi_offcpu_wait *w)
+/* The most addresses of the program's side that a PMC of the wait wants in that way. */
+static __always_inline u32 wait_depth(const struct abi_offcpu_wait *w, u32 way)
 {
 	u32 depth = 0;
 
@@ -135,21 +145,39 @@ static __always_inline u32 wait_depth(const struct abi_offcpu_wait *w)
 		struct abi_offcpu *p = offcpu_at(w->place[k]);
 		struct abi_sampler *of = p ? sampler_of(p->sampler) : NULL;
 
-		if (of && of->both_sides && of->depth > depth)
+		if (of && of->both_sides && !of->unwind == (way == WAIT_POINTERS) &&
+		    of->depth > depth)
 			depth = of->depth;
 	}
 	return depth;
 }
 
+/* Neither inlined nor static: the verifier checks it once. */
+__noinline int wait_walk(u32 depth, u32 pid)
+{
+	u32 zero = 0;
+	struct wait_scratch *s = bpf_map_lookup_elem(&wait_scratch, &zero);
+
+	if (!s)
+		return 0;
+	walk_user(&s->walk, s->user, 0, depth, pid);
+	s->nuser = s->walk.n;
+	s->end = s->walk.end;
+	s->pointers = s->walk.pointers;
+	return 0;
+}
+
 /* Takes the program's side, if this is the thread that has waited. */
 static __always_inline void wait_take_user(void *ctx, struct wait_scratch *s,
-					   const struct abi_offcpu_wait *w)
+					   const struct abi_offcpu_wait *w, u32 way)
 {
-	u32 depth = w->kernel_thread ? 0 : wait_depth(w);
+	u32 depth = w->kernel_thread ? 0 : wait_depth(w, way);
 	bool here = w->task == (u64)bpf_get_current_task(), cut = false;
 
-	s->nuser = s->cut = 0;
-	if (depth && here)
+	s->nuser = s->cut = s->end = s->pointers = 0;
+	if (depth && here && way == WAIT_TABLES)
+		wait_walk(depth, w->pid);
+	else if (depth && here)
 		s->nuser = chain(ctx, s->user, depth, BPF_F_USER_STACK, &cut);
 	s->cut = cut || (depth && !here);
 }
@@ -167,9 +195,11 @@ static __always_inline int waits_put(void *ctx)
 
 		if (!w->task)
 			return 0;
-		wait_take_user(ctx, s, w);
-		for (u32 k = 0; k < ABI_OFFCPU_PLACES && k < w->nplaces; k++)
-			wait_put(i, w->place[k]);
+		for (u32 way = 0; way < WAIT_WAYS; way++) {
+			wait_take_user(ctx, s, w, way);
+			for (u32 k = 0; k < ABI_OFFCPU_PLACES && k < w->nplaces; k++)
+				wait_put(i, w->place[k], way);
+		}
 		w->task = 0;
 	}
 	return 0;

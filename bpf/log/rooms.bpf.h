@@ -25,8 +25,15 @@ struct hit_scratch_map {
 	__type(key, u32);
 	__type(value, struct scratch);
 };
+struct hit_walks_map {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, HIT_ROOMS);
+	__type(key, u32);
+	__type(value, struct walk);
+};
 extern struct hit_rooms_map hit_rooms SEC(".maps");
 extern struct hit_scratch_map hit_scratch SEC(".maps");
+extern struct hit_walks_map hit_walks SEC(".maps");
 
 /* A task that is preempted keeps its place.  HIT_ROOMS: none is free. */
 static __always_inline u32 hit_room_take(void)

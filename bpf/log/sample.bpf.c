@@ -16,6 +16,7 @@ struct samplers_map samplers SEC(".maps");
 struct rings_map rings SEC(".maps");
 struct hit_rooms_map hit_rooms SEC(".maps");
 struct hit_scratch_map hit_scratch SEC(".maps");
+struct hit_walks_map hit_walks SEC(".maps");
 /* bpf/mapping's, which the daemon shares with this object. */
 struct unwind_chunks_map unwind_chunks SEC(".maps");
 struct unwind_files_map unwind_files SEC(".maps");

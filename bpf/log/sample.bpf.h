@@ -60,10 +60,7 @@ static __always_inline u64 chain(void *ctx, void *to, u32 depth, u64 flags, bool
 	return got > depth ? depth : got;
 }
 
-/*
- * Puts the user's side behind n addresses; returns how many there are then.  Programs without
- * memory for a walk follow frame pointers.
- */
+/* Puts the user's side behind n addresses; returns how many there are then. */
 static __always_inline u32 sample_user(void *ctx, struct scratch *s, struct walk *walk,
 				       const struct abi_sampler *of, u32 n, bool *cut)
 {
@@ -177,9 +174,9 @@ static __always_inline void sample_put_with(void *ctx, u64 ip, u64 skip, struct 
 }
 
 static __always_inline void sample_put(void *ctx, u64 ip, u64 skip, struct scratch *s,
-				       struct abi_sampler *of, u32 pmc)
+				       struct walk *walk, struct abi_sampler *of, u32 pmc)
 {
-	sample_put_with(ctx, ip, skip, s, NULL, of, pmc, NULL, 0);
+	sample_put_with(ctx, ip, skip, s, walk, of, pmc, NULL, 0);
 }
 
 #endif

@@ -40,6 +40,11 @@ static int hit_sampler_share(const struct engine *e, struct hits_bpf *skel)
 		{ skel->maps.samplers, from->samplers },
 		{ skel->maps.hit_rooms, from->hit_rooms },
 		{ skel->maps.hit_scratch, from->hit_scratch },
+		{ skel->maps.hit_walks, from->hit_walks },
+		{ skel->maps.unwind_chunks, bpf_map__fd(e->skel->maps.unwind_chunks) },
+		{ skel->maps.unwind_files, bpf_map__fd(e->skel->maps.unwind_files) },
+		{ skel->maps.unwind_processes, bpf_map__fd(e->skel->maps.unwind_processes) },
+		{ skel->maps.unwind_notes, bpf_map__fd(e->skel->maps.unwind_notes) },
 	};
 	int err = 0;
 

@@ -99,6 +99,7 @@ static void samplers_fill_maps(struct samplers *s)
 		.rings = s->config.map, .samplers = bpf_map__fd(s->skel->maps.samplers),
 		.hit_rooms = bpf_map__fd(s->skel->maps.hit_rooms),
 		.hit_scratch = bpf_map__fd(s->skel->maps.hit_scratch),
+		.hit_walks = bpf_map__fd(s->skel->maps.hit_walks),
 		.max_stack = s->skel->rodata->max_stack, .level = s->config.level,
 	};
 }
@@ -185,7 +186,7 @@ int samplers_new(const struct samplers_config *config, struct samplers **out, st
 	}
 	s->config = *config;
 	s->epoll = s->wait_event = -1;
-	s->maps = (struct samplers_maps){ -1, -1, -1, -1, 0, NULL };
+	s->maps = (struct samplers_maps){ -1, -1, -1, -1, -1, 0, NULL };
 	samplers_load(s, log);
 	free(log);
 	*out = s;

@@ -82,6 +82,13 @@ open_tmpdir() {
 
 daemon_answers() { wireclient hello 2>/dev/null | grep -q '^hello 0'; }
 
+# The daemon has the tables of all files that have been mapped: with debugging of sampling=read, and after its loop has
+# turned twice.
+files_are_read() {
+	daemon_answers && daemon_answers &&
+		[ "$(grep -o '[0-9]* files wait' "$DAEMON_LOG" | tail -n 1)" = '0 files wait' ]
+}
+
 # The command that starts a daemon on PMCBPF_SOCKET.  PMCBPF_UNIT names a unit file whose sandbox it gets; there it has a socket in
 # a runtime directory of its own, because the unit shows it no other place to write to.
 daemon_command() {

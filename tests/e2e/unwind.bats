@@ -15,8 +15,7 @@ setup() {
 	expect all 'start 0' alloc 0 15 0x20004 0 0x80 setcount 1000000000 start
 }
 
-files_are_read() { [ "$(grep -o '[0-9]* files wait' "$DAEMON_LOG" | tail -n 1)" = '0 files wait' ]; }
-export -f files_are_read
+export -f files_are_read daemon_answers
 export DAEMON_LOG
 
 # learn COMMAND...: the daemon has the tables of what it maps
@@ -115,8 +114,7 @@ most_are_whole() {
 	head -c 9000000 /dev/urandom >random
 	base64 -w 20 random | head -n 500000 >lines
 	for i in $(seq 300); do echo "int f$i(int a) { for (int i = 0; i < a; i++) a ^= i * $i; return a; }"; done >made.c
-	python=/usr/bin/python3
-	[ -x $python ] || python=python3
+	python=$(python3 -c 'import sys; print(sys.executable)')
 	json='import json; len(json.dumps([str(i) for i in range(400000)]))'
 	for command in 'xz -9 -k -c random' 'sort --parallel=3 lines' "$(gcc -print-prog-name=cc1) -quiet -O2 -o /dev/null made.c"; do
 		# shellcheck disable=SC2086 # words
@@ -125,8 +123,8 @@ most_are_whole() {
 		walk $command
 		most_are_whole
 	done
-	learn $python -S -c "$json"
-	walk $python -S -c "$json"
+	learn "$python" -S -c "$json"
+	walk "$python" -S -c "$json"
 	most_are_whole
 }
 

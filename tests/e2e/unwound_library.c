@@ -2,6 +2,10 @@
 /* A library of unwound's; each of two has frames of another size. */
 #include <string.h>
 
+#ifndef ROOM
+#define ROOM 100
+#endif
+
 void through(void (*function)(unsigned int n));
 
 void through(void (*function)(unsigned int n))

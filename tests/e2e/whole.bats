@@ -10,8 +10,6 @@ FAULTS=0x20004 CHAIN=0x80 SAMPLES=0x21
 
 setup() { in_tmpdir_with_daemon -o kern.hwpmc.unwind=1 -o kern.hwpmc.debugflags='sampling=read,init'; }
 
-files_are_read() { [ "$(grep -o '[0-9]* files wait' "$DAEMON_LOG" | tail -n 1)" = '0 files wait' ]; }
-
 # learn COMMAND...: the daemon knows the files that it maps
 learn() {
 	pmcstat -q -d -P CLOCK.HARD -O learned "$@" >/dev/null
@@ -21,16 +19,16 @@ learn() {
 	wait_for files_are_read
 }
 
-# ends: of the samples in user code, the number for each end
+# ends: of the samples with a part in user code, the number for each end
 ends() {
 	pmc filter -j log - | python3 -c '
 import collections, json, sys
-user = [r for r in map(json.loads, sys.stdin) if r["type"] == "callchain" and int(r["cpuflags"], 0) & 1]
+user = [r for r in map(json.loads, sys.stdin) if r["type"] == "callchain" and ("end" in r or int(r["cpuflags"], 0) & 1)]
 for end, n in collections.Counter(r.get("end", "none") for r in user).most_common():
     print(end, n)'
 }
 
-# all_are_whole: of the samples in user code all but some in code without information: a compiler's start-up code
+# all_are_whole: of those all but some in code without information: a compiler's start-up code
 all_are_whole() {
 	ends | tee ends | awk '{ n[$1] = $2; all += $2 } END { exit !(n["whole"] >= 30 &&
 		n["whole"] + n["rule"] == all && n["rule"] <= 2 + all / 100) }' || { cat ends >&2; return 1; }
@@ -46,6 +44,22 @@ all_are_whole() {
 		pmcstat -q -d -n 300000 -P CPU_CLOCK -O log sh -c "exec $command" >/dev/null
 		all_are_whole
 	done
+}
+
+@test "chains of hits and of waits of stock programs, too" {
+	libc=$(ldd "$(command -v sort)" | awk '/libc\.so/ { print $3 }')
+	nap=("$(python3 -c 'import sys; print(sys.executable)')" -S -c 'import time; [time.sleep(0.002) for i in range(200)]')
+	learn "${nap[@]}"
+	pmc record --no-report -c 10 -e "uprobe:$libc:malloc" -o log "${nap[@]}" >/dev/null
+	all_are_whole
+	pmc record --no-report -c 1 -e kmem:mm_page_alloc -o kernel "${nap[@]}" >/dev/null
+	pmc report --folded folded kernel
+	grep -q '^python3.*;_start;.*Py_RunMain.*_\[k\] [0-9]*$' folded
+	pmccontrol -L | grep -q OFFCPU_TIME || skip "this kernel lets no program run behind a switch"
+	pmc record --off-cpu --no-report -o waits "${nap[@]}" >/dev/null
+	# In the middle of an exec a thread is in neither program, and at its end in none.
+	mv waits log
+	ends | awk '{ n[$1] = $2; all += $2 } END { exit !(n["whole"] >= 30 && all - n["whole"] <= 3) }'
 }
 
 @test "a process that runs already: from its first sample" {

@@ -9,7 +9,7 @@ VM_MATRIX   = PMCBPF_VM_KERNELS="$(VM_KERNELS)" PMCBPF_VM_OVERLAY="$(abspath $(V
 	tests/vm/matrix -j $(VM_JOBS)
 VM_CFLAGS  := -std=gnu11 -O2 -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
 VM_PROGS   := $(foreach a,amd64 arm64,\
-	$(addprefix $(VM_OVERLAY)/$(a)/usr/bin/,pmu_probe pmcbpf-libs load hog preempt stand unmaps regs deep waited wireclient model msrx))
+	$(addprefix $(VM_OVERLAY)/$(a)/usr/bin/,pmu_probe pmcbpf-libs load hog preempt stand unmaps regs deep waited unwound wireclient model msrx))
 VM_CLIENTS := $(foreach a,amd64 arm64,$(addprefix $(VM_OVERLAY)/$(a)/usr/bin/,pmcx pmclife pmci ktrread revoke rdpmc-example))
 # The module, for the kernels of headers.tsv.
 VM_KMODS   := $(patsubst %,$(VM_OVERLAY)/kmod/%/pmcbpf_msr.ko,6.1-x86 6.12-x86 6.1-arm64 6.12-arm64)
@@ -72,6 +72,13 @@ $(VM_OVERLAY)/%/usr/bin/waited: tests/e2e/waited.c
 	$(call say,CC,$@)
 	@mkdir -p $(@D)
 	$(Q)$(call vm_cc,$*) -D_GNU_SOURCE -fno-omit-frame-pointer -fno-optimize-sibling-calls -no-pie -static -pthread -o $@ $<
+
+# Return addresses are signed where the CPU can do so.
+$(VM_OVERLAY)/%/usr/bin/unwound: tests/e2e/unwound.c
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(call vm_cc,$*) -D_GNU_SOURCE -Wno-unused-parameter -fomit-frame-pointer -fno-optimize-sibling-calls \
+		$(if $(filter arm64,$*),-mbranch-protection=pac-ret) -pthread -o $@ $<
 
 # The raw client of tests/e2e, for behaviour that depends on the kernel.
 $(VM_OVERLAY)/%/usr/bin/wireclient: $(WIRECLIENT_SRCS) tests/e2e/wireclient.h lib/base/wire.h
@@ -145,7 +152,7 @@ $(VM_OVERLAY)/fakepmu/%/fakepmu.ko: $(wildcard tests/vm/fakepmu/*) tests/vm/head
 	$(call say,KMOD,fakepmu-$*)
 	$(Q)tests/vm/kmod $* $(@D) $(VM_OVERLAY) tests/vm/fakepmu fakepmu
 
-.PHONY: vm-fetch vm-kmod vm-progs vm-clients vm-overlay vm-smoke check-vm
+.PHONY: vm-fetch vm-kmod vm-progs vm-clients vm-truth vm-overlay vm-smoke check-vm
 vm-fetch:  ## download the kernels of the test guests into the cache
 	tests/vm/fetch kernel $(or $(VM_KERNELS),--all)
 	tests/vm/fetch headers 6.1-x86 6.12-x86 6.1-arm64 6.12-arm64
@@ -156,11 +163,14 @@ vm-progs: $(VM_PROGS)
 vm-kmod: $(VM_KMODS)
 
 vm-overlay: vm-progs vm-kmod  ## build and install for both architectures into the guests' overlays
-	$(Q)$(MAKE) ARCH=x86_64 install DESTDIR=$(abspath $(VM_OVERLAY))/amd64
-	$(Q)$(MAKE) ARCH=arm64 install DESTDIR=$(abspath $(VM_OVERLAY))/arm64
+	$(Q)$(MAKE) ARCH=x86_64 install vm-truth DESTDIR=$(abspath $(VM_OVERLAY))/amd64
+	$(Q)$(MAKE) ARCH=arm64 install vm-truth DESTDIR=$(abspath $(VM_OVERLAY))/arm64
 	$(Q)$(MAKE) vm-clients
 
 vm-clients: $(VM_CLIENTS) $(VM_KTR)
+
+vm-truth: $(O)/tests/truth
+	$(Q)install -D -m 755 $< $(DESTDIR)/usr/bin/truth
 
 vm-smoke: vm-progs  ## boot every test guest and check the guests themselves
 	$(Q)$(VM_MATRIX) tests/vm/smoke.bats
