@@ -41,10 +41,10 @@ static bool piece_qualifies(const char *text, size_t len)
 /* The length of the first member of a list. */
 static size_t member_length(const char *text)
 {
-	size_t len = strcspn(text, ",");
+	size_t len = strcspn(text, ",}");
 
 	while (text[len] == ',') {
-		size_t piece = strcspn(text + len + 1, ",");
+		size_t piece = strcspn(text + len + 1, ",}");
 
 		if (!member_is_open(text, len) && !piece_qualifies(text + len + 1, piece))
 			break;
@@ -85,10 +85,8 @@ static int groups_fill(const char *arg, struct event_group *g, const char *sides
 
 	for (;;) {
 		size_t len = member_length(from);
-		bool last = from + len > strchr(arg, '}');
+		bool last = from[len] == '}';
 
-		if (last)
-			len = (size_t)(strchr(arg, '}') - from);
 		if (!len)
 			return groups_deny(arg, "an event is missing", from);
 		if (g->list.n == PMC_GROUP_MAX_MEMBERS)

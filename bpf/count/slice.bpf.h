@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Reading sources, closing and opening slices: for the one object that switches slices. */
+#ifndef PMCBPF_SLICE_BPF_H
+#define PMCBPF_SLICE_BPF_H
+
+#include "seen.bpf.h"
+#include "slice_log.bpf.h"
+
+/*
+ * The companion module's function, see kmod/pmcbpf_msr.h.  If reads_msr is false, the verifier does
+ * not reach the call.
+ */
+extern __u64 pmcbpf_msr_read(__u32 reg) __weak __ksym;
+
+/*
+ * A lost counter reads as an error: its count stands still, and the reader is notified.  The same
+ * holds for a CPU that has come online and has no event, or a dead one, until the daemon opens one.
+ * If the daemon removed the source, another kind of event counts instead.
+ */
+static __always_inline u64 source_lost(struct abi_cpu *c, u32 source)
+{
+	if (!(c->out >> (source & 63) & 1)) {
+		__sync_fetch_and_or(&lost_sources, 1ull << (source & 63));
+		__sync_fetch_and_or(&c->lost, 1ull << (source & 63));
+	}
+	return c->start[source & 63];
+}
+
+/*
+ * A register with fewer than 64 bits is extended from its last value on this CPU, so that all
+ * arithmetic on sources is in 64 bits.
+ */
+static __always_inline u64 register_read(struct abi_cpu *c, u32 source)
+{
+	const struct abi_register *r = &registers[source % ABI_MSR_SOURCES];
+	u64 now = pmcbpf_msr_read(r->reg), last = c->now[source & 63];
+
+	return now == ~0ull ? source_lost(c, source) : last + ((now - last) & r->mask);
+}
+
+/*
+ * The hits of a tracepoint on this CPU.  The kernel skips a program that is running on the CPU
+ * already, and counts what that misses.  Neither inlined nor static, so that the verifier checks
+ * this once, not in each round of the loops.
+ */
+__noinline u64 tracepoint_read(u32 cpu, u32 source)
+{
+	struct abi_cpu *c = bpf_map_lookup_elem(&cpus, &cpu);
+	u32 slot = source;
+	u64 misses = 0;
+
+	barrier_var(slot);	/* or the compiler hides the bounds from the verifier */
+	slot &= ABI_TRACEPOINTS - 1;
+	if (!c)
+		return 0;
+	if (c->misses[slot])
+		bpf_probe_read_kernel(&misses, sizeof(misses), (void *)c->misses[slot]);
+	return c->hits[slot] + misses + (c->hit_due == 1 + slot);
+}
+
+/* The same once in a change of slices: see source_refresh(). */
+__noinline int tracepoint_refresh(u32 cpu, u32 source)
+{
+	struct abi_cpu *c = bpf_map_lookup_elem(&cpus, &cpu);
+	u32 slot = source;
+
+	barrier_var(slot);
+	slot &= ABI_TRACEPOINTS - 1;
+	if (!c || c->fresh >> slot & 1)
+		return 0;
+	c->fresh |= 1ull << slot;
+	c->now[ABI_SOURCE_TRACEPOINT + slot] = tracepoint_read(cpu, source);
+	return 0;
+}
+
+static __always_inline u64 source_read(struct abi_cpu *c, u32 cpu, u32 source)
+{
+	u64 now;
+
+	if (source >= ABI_SOURCE_HOOK)
+		return c->hook[source & 7] + (c->due == 1 + (source & 7));
+	if (reads_msr && source >= ABI_SOURCE_MSR)
+		return register_read(c, source);
+	now = bpf_perf_event_read(&events, ABI_EVENT(cpu, source));
+	return now > (u64)-4096 ? source_lost(c, source) : now;
+}
+
+/*
+ * Reads a source into `now` once in a change of slices, because members share sources, and because
+ * a slice begins where the last one ends.  `fresh` and c->fresh have the sources that were read.
+ */
+static __always_inline u64 source_refresh(struct abi_cpu *c, u32 cpu, const struct abi_member *m,
+					  u64 fresh)
+{
+	u32 source = m->source & (ABI_ALL_SOURCES - 1);
+
+	if (source >= ABI_SOURCE_TRACEPOINT) {
+		tracepoint_refresh(cpu, source);
+		return fresh;
+	}
+	if (!(fresh >> source & 1))
+		c->now[source] = source_read(c, cpu, source);
+	return fresh | 1ull << source;
+}
+
+/*
+ * Reads the sources of a set's members one right after the other.  A slice begins and ends by the
+ * same instructions here, so that what the readings themselves take is the same for all members.
+ *
+ * What is done for all members is a function, neither inlined nor static: the verifier checks such
+ * a function once in a program, and not again on every path.  Most sets have one member, which
+ * saves the call.
+ */
+__noinline u64 members_refresh(struct abi_cpu *c, u32 cpu, const struct abi_set *s, u64 members,
+			       u64 fresh)
+{
+	if (!c || !s)
+		return fresh;
+	for (u32 i = 0; i < ABI_MAX_MEMBERS && members; i++, members >>= 1)
+		if (members & 1)
+			fresh = source_refresh(c, cpu, &s->member[i], fresh);
+	return fresh;
+}
+
+static __always_inline u64 set_refresh(struct abi_cpu *c, u32 cpu, const struct abi_set *s,
+				       u64 members, u64 fresh)
+{
+	return members == 1 ? source_refresh(c, cpu, &s->member[0], fresh) :
+			      members_refresh(c, cpu, s, members, fresh);
+}
+
+/*
+ * Once a source or a slice is lost, readers of this CPU's counts must ask the daemon, which knows
+ * the PMCs concerned.
+ */
+static __always_inline u64 slice_ended(const struct abi_cpu *c)
+{
+	return c->lost ? ~0ull : 0;
+}
+
+static __always_inline void member_credit(const struct abi_cpu *c, const struct abi_member *m,
+					  struct abi_counts *k)
+{
+	u32 source = m->source & (ABI_ALL_SOURCES - 1), pos = m->pos;
+
+	if (pos < ABI_COUNTS)
+		k->count[pos] += c->now[source] - c->start[source];
+}
+
+__noinline int members_credit(const struct abi_cpu *c, const struct abi_set *s,
+			      struct abi_counts *k)
+{
+	u64 members;
+
+	if (!c || !s || !k)
+		return 0;
+	members = c->members;
+	for (u32 i = 0; i < ABI_MAX_MEMBERS && members; i++, members >>= 1)
+		if (members & 1)
+			member_credit(c, &s->member[i], k);
+	return 0;
+}
+
+/* A member of a set with several owners, whose counts are looked up. */
+__noinline int member_credit_mixed(const struct abi_cpu *c, u32 cpu, const struct abi_member *m)
+{
+	struct abi_counts *k;
+
+	if (!c || !m)
+		return 0;
+	k = owner_counts(m->owner, cpu);
+	if (!k)
+		return 0;
+	member_credit(c, m, k);
+	k->open = slice_ended(c);
+	return 0;
+}
+
+__noinline int slice_close_mixed(const struct abi_cpu *c, u32 cpu, u32 set)
+{
+	struct abi_set *s = bpf_map_lookup_elem(&sets, &set);
+	u64 members;
+
+	if (!c || !s)
+		return 0;
+	members = c->members;
+	for (u32 i = 0; i < ABI_MAX_MEMBERS && members; i++, members >>= 1)
+		if (members & 1)
+			member_credit_mixed(c, cpu, &s->member[i]);
+	return 0;
+}
+
+/*
+ * Credits the slice of a set, whose sources have been read.  Nearly always one owner has all PMCs
+ * of a set; its counts are then looked up once.
+ */
+static __always_inline void slice_close(struct abi_cpu *c, u32 cpu, u32 set,
+					const struct abi_set *s)
+{
+	struct abi_counts *k;
+
+	if (s->owner == ABI_OWNERS_MIXED) {
+		slice_close_mixed(c, cpu, set);
+		return;
+	}
+	k = owner_counts(s->owner, cpu);
+	if (!k)
+		return;
+	if (c->members == 1)
+		member_credit(c, &s->member[0], k);
+	else
+		members_credit(c, s, k);
+	k->open = slice_ended(c);
+}
+
+/* Marks the members' counts as moving, where they have several owners. */
+__noinline int member_open_mixed(const struct abi_member *m, u32 cpu)
+{
+	struct abi_counts *k = m ? owner_counts(m->owner, cpu) : NULL;
+
+	if (k)
+		k->open |= 1ull << (m->pos & 63);
+	return 0;
+}
+
+__noinline int slice_open_mixed(u32 cpu, u32 set, u64 members)
+{
+	struct abi_set *s = bpf_map_lookup_elem(&sets, &set);
+
+	for (u32 i = 0; s && i < ABI_MAX_MEMBERS; i++)
+		if (members >> i & 1)
+			member_open_mixed(&s->member[i], cpu);
+	return 0;
+}
+
+static __always_inline void member_begin(struct abi_cpu *c, const struct abi_member *m)
+{
+	u32 source = m->source & (ABI_ALL_SOURCES - 1);
+
+	c->start[source] = c->now[source];
+}
+
+__noinline int members_begin(struct abi_cpu *c, const struct abi_set *s)
+{
+	u64 members;
+
+	if (!c || !s)
+		return 0;
+	members = c->members;
+	for (u32 i = 0; i < ABI_MAX_MEMBERS && members; i++, members >>= 1)
+		if (members & 1)
+			member_begin(c, &s->member[i]);
+	return 0;
+}
+
+/* Marks the members' counts as moving; the slice begins with the sources' values. */
+static __always_inline void slice_open(struct abi_cpu *c, u32 cpu, u32 set, const struct abi_set *s,
+				       u64 members)
+{
+	struct abi_counts *k;
+
+	if (s->owner == ABI_OWNERS_MIXED) {
+		slice_open_mixed(cpu, set, members);
+	} else {
+		k = owner_counts(s->owner, cpu);
+		if (k)
+			k->open = s->open | slice_ended(c);
+	}
+	if (members == 1)
+		member_begin(c, &s->member[0]);
+	else
+		members_begin(c, s);
+}
+
+/*
+ * Ends the open slice and begins that of `set`: first all sources are read, then counts are
+ * credited.  `due` is 1 + the hook that counts this very switch, or 0.  A switch belongs to the
+ * slice that it ends, even if the program that counts switches runs after this one.  `last` had the
+ * CPU.
+ */
+static __always_inline void slice_change(u32 cpu, u32 set, struct task_struct *last,
+					 struct task_struct *task, u32 due)
+{
+	struct abi_cpu *c = bpf_map_lookup_elem(&cpus, &cpu);
+	struct abi_open *o = open_of(cpu);
+	u32 open = o->set & ~ABI_OPEN_LOGGED;
+	bool logged = o->set & ABI_OPEN_LOGGED;
+	struct abi_set *from, *to;
+	u64 members, fresh = 0;
+
+	if (!c)
+		return;
+	c->due = c->kind_next == (u32)task->pid ? 0 : due;
+	c->hit_due = due && c->hit_next != (u32)task->pid ? tracepoint_switch : 0;
+	c->fresh = 0;
+	from = c->members ? bpf_map_lookup_elem(&sets, &open) : NULL;
+	to = set ? bpf_map_lookup_elem(&sets, &set) : NULL;
+	members = to ? to->active : 0;
+	if (from)
+		fresh = set_refresh(c, cpu, from, c->members, 0);
+	if (members)
+		set_refresh(c, cpu, to, members, fresh);
+	c->due = c->hit_due = 0;
+	if (from)
+		slice_close(c, cpu, open, from);
+	if (logged)
+		slice_record(c, open, cpu, last);
+	o->set = set;
+	c->members = members;
+	if (to && to->logs) {
+		o->set = set | ABI_OPEN_LOGGED;
+		c->tgid = task_process(task);
+		c->tid = task_thread(task);
+	}
+	if (members)
+		slice_open(c, cpu, set, to, members);
+}
+
+#endif
