@@ -6,9 +6,7 @@
 #ifndef PMCBPF_LOG_ABI_H
 #define PMCBPF_LOG_ABI_H
 
-#ifndef __bpf__
-#include <linux/types.h>
-#endif
+#include "bpf/unwind/unwind_abi.h"
 
 #define ABI_CHAIN_MAX 512		/* addresses of one side of a call chain */
 #define ABI_COMM      16		/* bytes of a thread's name, with its NUL */
@@ -22,6 +20,7 @@ enum abi_rec_kind {
 	ABI_REC_OFFCPU,			/* a wait has ended: enum abi_offcpu_word, addresses */
 	ABI_REC_UNMAP,			/* executable memory is about to be unmapped: start, end */
 	ABI_REC_VALUES,			/* of the SAMPLE behind it: struct abi_values */
+	ABI_REC_STACK,			/* of the SAMPLE behind it: struct abi_stack */
 	ABI_REC_KINDS
 };
 
@@ -72,6 +71,22 @@ struct abi_values {
 	__u64 word[ABI_VALUES];
 	__u64 user_regs[ABI_REGS], intr_regs[ABI_REGS];
 	__u64 branch[ABI_BRANCHES][3];	/* struct perf_branch_entry; word: their number */
+};
+
+/*
+ * A walk that ended where there was no table, so that the daemon can go on with it.  The process's
+ * mappings follow, and then its stack.
+ */
+#define ABI_STACK_REGS	32u
+#define ABI_STACK_PAGES 4u		/* of 4096 bytes, and the part of one with regs.sp */
+struct abi_stack {
+	__u64 reg[ABI_STACK_REGS];	/* of the thread */
+	struct unwind_regs regs;	/* of the frame at which it ended */
+	__u64 begin;			/* address of the stack's first byte */
+	__u32 file;			/* that has no table */
+	__u32 room;			/* for so many callers */
+	__u32 mappings;			/* struct unwind_mapping */
+	__u32 bytes;
 };
 
 /* The sampling program's counts of a PMC. */

@@ -40,6 +40,12 @@ struct {
 	__type(key, u32);
 	__type(value, struct walk);
 } walks SEC(".maps");
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct stack_scratch);
+} stacks SEC(".maps");
 
 /* True if the kernel pauses the event because of its rate; its further counts are lost. */
 static __always_inline bool is_paused(struct perf_event *event)
@@ -65,6 +71,7 @@ int on_overflow(struct bpf_perf_event_data *ctx)
 		__sync_fetch_and_add(&of->count.paused, 1);
 	if (s && (v || !of->values))
 		sample_put_with(ctx, PT_IP(ctx), 0, s, walk, of, pmc, v,
-				v && of->values ? values_collect(ctx, of, &v->v) : 0);
+				v && of->values ? values_collect(ctx, of, &v->v) : 0,
+				bpf_map_lookup_elem(&stacks, &zero));
 	return 0;
 }

@@ -12,6 +12,7 @@
 #include "bpf/unwind/walk.bpf.h"
 #include "number.bpf.h"
 #include "ring.bpf.h"
+#include "stack.bpf.h"
 
 /* The daemon maps it; an id's place is id % ABI_SAMPLERS. */
 struct samplers_map {
@@ -141,11 +142,12 @@ static __always_inline bool sample_values_output(void *ring, const struct abi_re
 
 /*
  * `ctx`: of a program that may take stacks; `ip`: the sampled address, before which the kernel's
- * stack has `skip` frames; `v`: values of so many bytes, or none.
+ * stack has `skip` frames; `v`: values of so many bytes, or none; `stack`: for copies, or NULL.
  */
 static __always_inline void sample_put_with(void *ctx, u64 ip, u64 skip, struct scratch *s,
 					    struct walk *walk, struct abi_sampler *of, u32 pmc,
-					    struct values_scratch *v, u32 value_bytes)
+					    struct values_scratch *v, u32 value_bytes,
+					    struct stack_scratch *stack)
 {
 	u32 cpu = bpf_get_smp_processor_id(), n, bytes;
 	void *ring = bpf_map_lookup_elem(&rings, &cpu);
@@ -166,6 +168,8 @@ static __always_inline void sample_put_with(void *ctx, u64 ip, u64 skip, struct 
 	}
 	n = sample_fill(ctx, ip, skip, s, walk, of);
 	s->rec.n = n;
+	if (walk && stack && s->rec.end == UNWIND_CUT_TABLE)
+		stack_put(ring, &s->rec, walk, stack);
 	bytes = n * 8;
 	if (bytes > MAX_BYTES)
 		bytes = MAX_BYTES;
@@ -176,7 +180,7 @@ static __always_inline void sample_put_with(void *ctx, u64 ip, u64 skip, struct 
 static __always_inline void sample_put(void *ctx, u64 ip, u64 skip, struct scratch *s,
 				       struct walk *walk, struct abi_sampler *of, u32 pmc)
 {
-	sample_put_with(ctx, ip, skip, s, walk, of, pmc, NULL, 0);
+	sample_put_with(ctx, ip, skip, s, walk, of, pmc, NULL, 0, NULL);
 }
 
 #endif

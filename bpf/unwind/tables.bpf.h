@@ -7,8 +7,8 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
+#include "unwind_abi.h"
 #define UNWIND_ROW_MASK (UNWIND_CHUNK_WORDS - 1)
-#include "unwind_rows.h"
 
 struct unwind_chunk_map {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -54,26 +54,6 @@ static __always_inline const u32 *chunk_words(u32 chunk)
 	u32 zero = 0;
 
 	return inner ? bpf_map_lookup_elem(inner, &zero) : NULL;
-}
-
-static __always_inline bool mapping_has(const struct unwind_mapping *m, u64 address)
-{
-	return address - m->start < (u64)m->pages << UNWIND_MAPPING_SHIFT;
-}
-
-/* The last mapping that begins at or below the address: an index, of nothing if there is none. */
-static __always_inline u32 mapping_below(const struct unwind_process *p, u64 address)
-{
-	u32 at = 0, n = p->n;
-
-	for (int i = 0; i < 8 && n > 1; i++) {
-		const u32 half = n >> 1;
-
-		if (p->map[(at + half) & (UNWIND_MAPPINGS - 1)].start <= address)
-			at += half;
-		n -= half;
-	}
-	return at & (UNWIND_MAPPINGS - 1);
 }
 
 #endif

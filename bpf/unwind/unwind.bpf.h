@@ -18,16 +18,6 @@
 
 #define UNWIND_CALLER (-1)		/* of a step: the registers are the caller's */
 
-struct unwind_regs {
-	__u64 pc, sp, fp, lr;
-	__u64 mask;			/* arm64: the bits of an address that are no signature */
-	__u8 exact;			/* the PC is not a return address */
-	__u8 first;			/* the thread's own registers, all of which are known */
-	__u8 fp_known, lr_known;
-	__u8 bx_known;
-	__u64 bx_at;			/* where RBX is; 0: it is the thread's own */
-};
-
 /* The address to look up: a return address may be the first one of the next function. */
 static inline __u64 unwind_place_of(const struct unwind_regs *r)
 {

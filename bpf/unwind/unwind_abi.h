@@ -59,6 +59,17 @@ struct unwind_rule {
 	__s16 ra_at, fp_at;
 };
 
+/* The registers of a frame, as a walk knows them. */
+struct unwind_regs {
+	__u64 pc, sp, fp, lr;
+	__u64 mask;			/* arm64: the bits of an address that are no signature */
+	__u8 exact;			/* the PC is not a return address */
+	__u8 first;			/* the thread's own registers, all of which are known */
+	__u8 fp_known, lr_known;
+	__u8 bx_known;
+	__u64 bx_at;			/* where RBX is; 0: it is the thread's own */
+};
+
 struct unwind_page {
 	__u32 first, rows;		/* of the table's rows */
 };
@@ -133,7 +144,10 @@ struct unwind_file {
 	__u32 chunk, pages, rules;	/* words in that chunk */
 	__u32 nsegments;
 	struct unwind_segment segment[UNWIND_SEGMENTS];
+	__u32 copies;			/* of stacks, because it had no table */
+	__u32 reserved;
 };
+#define UNWIND_COPIES	 256u		/* … until its state changes */
 #define UNWIND_FILES	 8192u		/* numbers, a power of two */
 #define UNWIND_FILE_NONE 0u		/* memory without a file */
 #define UNWIND_FILE_VDSO 1u

@@ -24,78 +24,14 @@
 #endif
 
 #define WALK_KERNEL_THREAD 0x200000		/* PF_KTHREAD */
-#define WALK_ROOM	   1025			/* addresses of a scratch array: see log_abi.h */
 
 #define UNWIND_READ(arg, to, size, address) bpf_probe_read_user(to, size, (void *)(address))
 #define UNWIND_REGISTER(arg, number, to)                                                      \
 	((number) < WALK_REGS ?                                                                \
-		 (*(to) = ((const u64 *)(arg))[(number) & (WALK_REGS - 1)], 0) : 1)
-#include "unwind.bpf.h"
-
-/*
- * Scratch memory of the context in which a program walks.  The state of a walk is here and not on
- * the stack, because the verifier would follow each of its values from frame to frame.
- */
-struct walk {
-	u64 reg[WALK_REGS];
-	struct unwind_regs r;
-	u32 n, room;			/* so many addresses are taken, and may be */
-	u32 gen;			/* of the process */
-	u32 mapping;			/* of the frame before; callers are often in its file */
-	u32 end, pointers;
-};
-
-struct walk_pointers {
-	struct walk *w;
-	const struct unwind_process *process;
-	u64 *to;			/* WALK_ROOM addresses */
-};
-
-/* The rule for an offset in the file: UNWIND_CALLER, or how the chain ends. */
-static __always_inline int walk_rule(struct unwind_file *f, u64 offset, struct unwind_rule *rule)
-{
-	const u32 gen = f->gen;
-	const u32 *words;
-	u64 address = 0;
-	u32 low, page, at, rows, number;
-	bool found = false;
-
-	if (f->state == UNWIND_FILE_POINTERS)
-		return UNWIND_CUT_RULE;
-	if (f->state == UNWIND_FILE_REFUSED)
-		return UNWIND_CUT_FORM;
-	if (f->state != UNWIND_FILE_READY || gen & 1)
-		return UNWIND_CUT_TABLE;
-	for (u32 i = 0; i < UNWIND_SEGMENTS; i++)
-		if (offset - f->segment[i].offset < f->segment[i].size) {
-			address = offset + f->segment[i].add - f->base;
-			found = true;
-		}
-	page = address >> UNWIND_PAGE_SHIFT;
-	low = address & (UNWIND_PAGE_SIZE - 1);
-	if (!found || page >= f->npages)
-		return UNWIND_CUT_RULE;
-	words = chunk_words(f->chunk);
-	if (!words)
-		return UNWIND_CUT_CHANGING;
-	at = f->pages + page * UNWIND_PAGE_WORDS;
-	rows = words[at & UNWIND_ROW_MASK];
-	at = words[(at + 1) & UNWIND_ROW_MASK];
-	if (!at)
-		return UNWIND_CUT_RULE;
-	words = chunk_words(at - 1);
-	if (!words)
-		return UNWIND_CUT_CHANGING;
-	number = unwind_row_find(words, UNWIND_PAGE_FIRST(rows), UNWIND_PAGE_COUNT(rows), low);
-	words = chunk_words(f->chunk);
-	if (!words)
-		return UNWIND_CUT_CHANGING;
-	at = (f->rules + number * UNWIND_RULE_WORDS) & UNWIND_ROW_MASK & ~(UNWIND_RULE_WORDS - 1);
-	*rule = *(const struct unwind_rule *)(words + at);
-	if (!f->used)
-		f->used = 1;
-	return *(volatile u32 *)&f->gen == gen ? UNWIND_CALLER : UNWIND_CUT_CHANGING;
-}
+		 (*(to) = ((struct walk *)(arg))->reg[(number) & (WALK_REGS - 1)], 0) : 1)
+#define UNWIND_FILE(arg, number)  bpf_map_lookup_elem(&unwind_files, &(number))
+#define UNWIND_WORDS(arg, chunk)  chunk_words(chunk)
+#include "frame.bpf.h"
 
 /* Asks the daemon for what is missing; it answers for later samples. */
 static __always_inline void walk_ask(u32 tgid, u32 pid)
@@ -103,62 +39,6 @@ static __always_inline void walk_ask(u32 tgid, u32 pid)
 	struct unwind_note note = { .kind = UNWIND_NOTE_PROCESS, .tgid = tgid, .pid = pid };
 
 	bpf_ringbuf_output(&unwind_notes, &note, sizeof(note), 0);
-}
-
-static __always_inline int walk_mapped(struct walk *w, const struct unwind_process *p, u64 place,
-				       struct unwind_rule *rule)
-{
-	const struct unwind_mapping *m = &p->map[w->mapping & (UNWIND_MAPPINGS - 1)];
-	struct unwind_file *f;
-	u32 file;
-	u64 offset;
-
-	if (w->mapping >= p->n || !mapping_has(m, place)) {
-		w->mapping = mapping_below(p, place);
-		m = &p->map[w->mapping & (UNWIND_MAPPINGS - 1)];
-	}
-	offset = place - m->origin;
-	file = m->file;
-	if (w->mapping >= p->n || !mapping_has(m, place))
-		return p->stale == UNWIND_STALE ? UNWIND_CUT_CHANGING :
-		       p->stale ? UNWIND_CUT_PROCESS : UNWIND_CUT_UNMAPPED;
-	if (*(volatile u32 *)&p->gen != w->gen)
-		return UNWIND_CUT_CHANGING;
-	if (file == UNWIND_FILE_NONE)
-		return UNWIND_CUT_RULE;
-	f = bpf_map_lookup_elem(&unwind_files, &file);
-	return f ? walk_rule(f, offset, rule) : UNWIND_CUT_TABLE;
-}
-
-/* One frame: puts its address, and goes to its caller. */
-static inline long walk_frame(u32 i, struct walk_pointers *p)
-{
-	struct walk *w = p->w;
-	struct unwind_rule rule;
-	u32 n = w->n;
-	int end;
-
-	if (n >= w->room || n >= WALK_ROOM) {
-		w->end = UNWIND_CUT_DEPTH;
-		return 1;
-	}
-	p->to[n] = w->r.pc;
-	w->n = n + 1;
-	end = walk_mapped(w, p->process, unwind_place_of(&w->r), &rule);
-	if (end == UNWIND_CALLER)
-		end = unwind_step(&w->r, &rule, WALK_ARM64, w->reg);
-	if (end == UNWIND_CUT_RULE) {
-		end = unwind_step_pointer(&w->r, w->reg);
-		w->pointers |= end == UNWIND_CALLER;
-	}
-	if (end == UNWIND_CALLER && !w->r.pc)
-		end = UNWIND_WHOLE;
-	if (end == UNWIND_CALLER && w->r.pc >> 63)
-		end = UNWIND_CUT_KERNEL;
-	if (end == UNWIND_CALLER)
-		return 0;
-	w->end = end;
-	return 1;
 }
 
 #ifdef __TARGET_ARCH_arm64
@@ -229,7 +109,7 @@ static __always_inline void walk_user(struct walk *w, u64 *to, u32 n, u32 room, 
 	w->r.bx_at = 0;
 	/* A system call's instruction is behind it; the next one may be another function's. */
 	w->r.exact = WALK_CALL(regs) == -1;
-	w->mapping = 0;
+	w->mapping = w->file = 0;
 	if (WALK_IS_32(regs))
 		w->end = UNWIND_CUT_BITS32;
 	else

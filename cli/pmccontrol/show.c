@@ -244,6 +244,8 @@ static void chains_put_json(struct json *json, const struct pmc_chains *c)
 	json_number(json, "chains_ended", c->pm_ended);
 	json_number(json, "chains_whole", c->pm_whole);
 	json_number(json, "chains_pointers", c->pm_pointers);
+	json_number(json, "chains_completed", c->pm_completed);
+	json_number(json, "chains_late", c->pm_late);
 	json_open(json, "cuts", '{');
 	for (uint32_t i = 0; i < CHAIN_ENDS; i++)
 		if (c->pm_cuts[i])
@@ -263,6 +265,8 @@ static void chains_put_text(struct buf *out, const struct pmc_chains *c)
 		{ "call chains whose end is known:", c->pm_ended },
 		{ "whole call chains:", c->pm_whole },
 		{ "call chains by frame pointers in part:", c->pm_pointers },
+		{ "call chains completed afterwards:", c->pm_completed },
+		{ "call chains for which that was too late:", c->pm_late },
 	};
 
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)

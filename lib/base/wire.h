@@ -137,6 +137,8 @@ struct wire_losses {		/* call chains in logs */
 	uint64_t pointers;	/* that frame pointers led through in part */
 	uint64_t cut;		/* that lack callers … */
 	uint64_t cuts[WIRE_CHAIN_ENDS];	/* … by enum pmc_chain_end; WHOLE: in the kernel's part */
+	uint64_t completed;	/* after a table had come late */
+	uint64_t late;		/* whose table came too late for that */
 };
 
 struct wire_cpu_req {		/* GETPMCINFO */

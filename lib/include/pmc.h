@@ -296,6 +296,8 @@ struct pmc_chains {
 	uint64_t pm_pointers;		/* that frame pointers led through in part */
 	uint64_t pm_cut;		/* that lack callers … */
 	uint64_t pm_cuts[16];		/* … by enum pmc_chain_end; WHOLE: in the kernel's part */
+	uint64_t pm_completed;		/* when a table came that was missing at first … */
+	uint64_t pm_late;		/* … and those for which it came too late */
 };
 int pmc_get_chains(pmc_id_t pmcid, struct pmc_chains *chains);
 

@@ -393,6 +393,7 @@ PMC_API_PUBLIC int pmc_get_chains(pmc_id_t pmcid, struct pmc_chains *chains)
 	*chains = (struct pmc_chains){
 		.pm_chains = rep.chains, .pm_ended = rep.ended, .pm_whole = rep.whole,
 		.pm_pointers = rep.pointers, .pm_cut = rep.cut,
+		.pm_completed = rep.completed, .pm_late = rep.late,
 	};
 	memcpy(chains->pm_cuts, rep.cuts, sizeof(chains->pm_cuts));
 	return call_leave(0);

@@ -21,5 +21,6 @@
 #include "notes.h"
 #include "profclock.h"
 #include "sampler.h"
+#include "stack_walk.h"
 
 #endif

@@ -36,6 +36,7 @@ struct unwinder {
 	struct placed placed[UNWIND_FILES];
 	struct chunk chunk[UNWIND_CHUNKS_MAX];
 	unsigned int nchunks, limit;
+	uint64_t turns;
 	void (*note)(void *arg, const struct unwind_note *note);
 	void *arg;
 };
@@ -119,6 +120,7 @@ void unwinder_notes(struct unwinder *u, void (*fn)(void *arg, const struct unwin
 	u->note = fn;
 	u->arg = arg;
 	(void)ring_buffer__consume(u->ring);
+	u->turns++;
 }
 
 /* --- memory ----------------------------------------------------------------------------------- */
@@ -208,8 +210,32 @@ enum unwind_file_state unwinder_state(const struct unwinder *u, uint32_t file)
 	return u->files[file].state;
 }
 
+bool unwinder_builds(const struct unwinder *u, uint32_t file)
+{
+	return file >= UNWIND_FILE_FIRST && file < UNWIND_FILES &&
+	       u->files[file].state <= UNWIND_FILE_ASKED;
+}
+
+uint64_t unwinder_turns(const struct unwinder *u)
+{
+	return u->turns;
+}
+
+struct unwind_file *unwinder_file(const struct unwinder *u, uint32_t file)
+{
+	return file < UNWIND_FILES ? (struct unwind_file *)&u->files[file] : NULL;
+}
+
+const uint32_t *unwinder_words(const struct unwinder *u, uint32_t chunk)
+{
+	return chunk < u->nchunks ? u->chunk[chunk].words : NULL;
+}
+
+/* A file that gets another chance of a table may have copies again. */
 void unwinder_set_state(struct unwinder *u, uint32_t file, enum unwind_file_state state)
 {
+	if (state == UNWIND_FILE_ASKED || state == UNWIND_FILE_READY)
+		u->files[file].copies = 0;
 	__atomic_store_n(&u->files[file].state, state, __ATOMIC_RELEASE);
 }
 

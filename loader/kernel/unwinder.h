@@ -28,6 +28,13 @@ void unwinder_notes(struct unwinder *u, void (*fn)(void *arg, const struct unwin
 		    void *arg);
 
 enum unwind_file_state unwinder_state(const struct unwinder *u, uint32_t file);
+/* True if the file's table may come: it is being built, or notes have not been read yet. */
+bool unwinder_builds(const struct unwinder *u, uint32_t file);
+/* How often notes have been read: a file that is still NEW then has no note. */
+uint64_t unwinder_turns(const struct unwinder *u);
+/* A file and a chunk's words as walks see them; NULL: there is none. */
+struct unwind_file *unwinder_file(const struct unwinder *u, uint32_t file);
+const uint32_t *unwinder_words(const struct unwinder *u, uint32_t chunk);
 /* Any state but READY. */
 void unwinder_set_state(struct unwinder *u, uint32_t file, enum unwind_file_state state);
 /* Makes the file READY.  -ENOMEM: no memory within the limit; -E2BIG: it can have no place. */

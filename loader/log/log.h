@@ -9,6 +9,7 @@
  *   logrec	   struct pmclog_ev to the bytes of a record, in either format
  *   lognumbers	   pids as the owner of a log in a lower PID namespace has them
  *   logfile	   one owner's log: order, gaps, buffers; begin and end
+ *   loglate	   call chains that are completed later, and the records behind them
  *   logpool	   the buffers of all logs, their users' shares, logs without an owner
  *   logwriter	   a log's thread: writes its buffers with the owner's ids
  *   kernel_names  names of the kernel's functions in a log, and their table

@@ -23,6 +23,8 @@ static uint8_t *log_room(struct logfile *l, size_t len)
 {
 	uint8_t *p;
 
+	if (log_waits(l))
+		return log_wait_room(l, len);
 	if (l->current && l->current->size - l->current->used < len)
 		log_hand_over(l);
 	if (!l->current)
@@ -59,14 +61,9 @@ static __attribute__((noinline)) bool log_put_drop(struct logfile *l, uint64_t n
 }
 
 /* Marks a gap before the first record behind it. */
-static bool log_mark_gap(struct logfile *l, uint64_t ns)
+bool log_mark_gap(struct logfile *l, uint64_t ns)
 {
 	return !l->dropped || log_put_drop(l, ns);
-}
-
-static bool log_failed(struct logfile *l)
-{
-	return __atomic_load_n(&l->error, __ATOMIC_RELAXED) != 0;
 }
 
 static uint64_t log_time(struct logfile *l, uint64_t ns)
@@ -76,7 +73,7 @@ static uint64_t log_time(struct logfile *l, uint64_t ns)
 	return l->last;
 }
 
-static int log_put(struct logfile *l, uint64_t ns, const uint8_t *record, size_t len)
+int log_put_encoded(struct logfile *l, uint64_t ns, const uint8_t *record, size_t len)
 {
 	if (log_mark_gap(l, ns) && log_append(l, record, len))
 		return 0;
@@ -92,7 +89,7 @@ static int log_put_event(struct logfile *l, uint64_t ns, const struct pmclog_ev 
 	ns = log_time(l, ns);
 	len = logrec_encode(record, &l->clock, ns, ev);
 	/* The old format has no records of threads: nothing is missing. */
-	return len ? log_put(l, ns, record, len) : 0;
+	return len ? log_put_encoded(l, ns, record, len) : 0;
 }
 
 bool logfile_has(const struct logfile *l, enum pmclog_type type)
@@ -120,6 +117,7 @@ int logfile_put(struct logfile *l, uint64_t ns, const struct pmclog_ev *ev)
 {
 	if (l->closed || log_failed(l))
 		return -EPIPE;
+	log_wait_reserve(l);
 	return l->numbers ? log_put_renumbered(l, ns, ev) : log_put_event(l, ns, ev);
 }
 
@@ -132,6 +130,7 @@ int logfile_callchain(struct logfile *l, uint64_t ns, const struct pmclog_ev_cal
 
 	if (l->closed || log_failed(l))
 		return -EPIPE;
+	log_wait_reserve(l);
 	if (l->numbers) {
 		memcpy(&mine, c, offsetof(struct pmclog_ev_callchain, pl_pc));
 		l->numbers->sample(l->numbers, ns, &mine);
@@ -238,6 +237,7 @@ static struct logfile *logfile_alloc(struct logpool *pool, const struct logfile_
 	l->kilobytes = config->kilobytes;
 	l->owned = true;
 	l->tail = &l->head;
+	TAILQ_INIT(&l->waiting);
 	l->clock.format = config->format;
 	l->clock.to_wall = (int64_t)(clock_read(CLOCK_REALTIME) - clock_ns());
 	pthread_mutex_init(&l->lock, NULL);
@@ -306,6 +306,7 @@ void logfile_close(struct logfile *l)
 
 	if (l->closed)
 		return;
+	logfile_release(l, true);
 	l->ending = true;
 	(void)logfile_put(l, clock_ns(), &ev);
 	l->closed = true;

@@ -8,6 +8,7 @@
 #define PMCBPF_LOADER_LOGFILE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "loader/policy/policy.h"
 #include "loader/base/base.h"
@@ -85,6 +86,22 @@ bool logfile_has(const struct logfile *l, enum pmclog_type type);
 unsigned int logfile_chain_room(const struct logfile *l);
 int logfile_callchain(struct logfile *l, uint64_t ns, const struct pmclog_ev_callchain *c,
 		      const uint64_t *pc);
+
+/*
+ * A call chain that is not complete yet, a part of the caller's: later records wait behind it, and
+ * no other log is late.  write() is called by logfile_release(): it writes the chain by
+ * logfile_callchain() with the time `ns`, and may free it.  False: not yet; never if `now`.
+ */
+struct log_late {
+	uint64_t ns;
+	bool (*write)(struct log_late *late, bool now);
+};
+/* False: no memory, or the log is closed. */
+bool logfile_defer(struct logfile *l, uint64_t ns, struct log_late *late);
+/* Writes chains that are complete, or `now` all, and what waits behind them. */
+void logfile_release(struct logfile *l, bool now);
+/* True if records wait. */
+bool logfile_is_late(const struct logfile *l);
 
 /* True if it has struct log_numbers. */
 bool logfile_renumbers(const struct logfile *l);

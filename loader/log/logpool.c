@@ -13,6 +13,7 @@
 
 #define LOGS_MAX    4096u		/* of all users: a thread and a descriptor each */
 #define FILE_BYTES  (16u * 1024 * 1024)	/* for bursts that are not yet written to files */
+#define LATE_MAX_KB 65536u
 #define END_SIZE    64u			/* bytes: DROPNOTIFY and CLOSELOG */
 #define PAUSE_MIN   1000000ull		/* ns between two kicks, which doubles … */
 #define PAUSE_MAX   NS_PER_S		/* … up to this */
@@ -97,6 +98,7 @@ int logpool_new(struct logpool **out, const struct logpool_config *config, int *
 		return deny(why, err, "cannot set up logging: %s", strerror(-err));
 	}
 	user_pool(config->users, POOL_LOGS, LOGS_MAX);
+	user_pool(config->users, POOL_LATE, LATE_MAX_KB);
 	user_pool(config->users, POOL_LOG_BUFFERS, config->buffers);
 	user_pool(config->users, POOL_FILE_BUFFERS,
 		  file_buffers > config->buffers ? file_buffers : config->buffers);

@@ -19,6 +19,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <sys/queue.h>
 
 #include "logfile.h"
 #include "kernel_names.h"
@@ -78,6 +79,9 @@ struct logfile {
 	unsigned int charged[LOGBUF_POOLS];
 	bool dropped;			/* records are missing that no DROPNOTIFY has marked, … */
 	uint64_t lost;			/* … at least so many of them */
+	/* Records behind a struct log_late, … */
+	TAILQ_HEAD(log_waiting_list, log_waiting) waiting;
+	bool releases;			/* … which are being written now */
 	bool closed, owned, reported;
 	bool ending;			/* its last records need no room in the pool */
 	bool held;			/* the thread has not been woken yet */
@@ -97,6 +101,27 @@ struct logfile {
 	bool abandoned;			/* atomic */
 	uint64_t steps;			/* atomic: writes that have ended, of LOG_STEP each */
 };
+
+/* --- logfile.c -------------------------------------------------------------------------------- */
+
+static inline bool log_failed(struct logfile *l)
+{
+	return __atomic_load_n(&l->error, __ATOMIC_RELAXED) != 0;
+}
+
+/* Marks a gap before the next record, if there is one to mark; false: there is no room. */
+bool log_mark_gap(struct logfile *l, uint64_t ns);
+/* Puts a record that was encoded before; it is counted if there is no room. */
+int log_put_encoded(struct logfile *l, uint64_t ns, const uint8_t *record, size_t len);
+
+/* --- loglate.c -------------------------------------------------------------------------------- */
+
+/* True: records wait behind a call chain. */
+bool log_waits(const struct logfile *l);
+/* Before a record is encoded: makes room for it if it has to wait, or ends the wait. */
+void log_wait_reserve(struct logfile *l);
+/* The room for a record that waits. */
+uint8_t *log_wait_room(struct logfile *l, size_t len);
 
 /* --- logwriter.c ------------------------------------------------------------------------------ */
 

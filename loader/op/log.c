@@ -149,7 +149,9 @@ int op_flushlog(struct request *rq)
 
 	if (!o->log)
 		return log_missing(rq);
-	sample_log_complete(rq->d->samples);
+	sample_log_write(rq->d->samples, o);
+	if (!o->log)
+		return log_missing(rq);
 	rq->s->later.ticket = logfile_flush(o->log);
 	DEBUG(&rq->d->debug, LOGGING, FLUSH, "pid %d: up to buffer %llu", o->cred.pid,
 	      (unsigned long long)rq->s->later.ticket);

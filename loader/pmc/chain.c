@@ -73,3 +73,9 @@ void chain_count(struct wire_losses *to, uint32_t cpuflags)
 	to->cut += cut;
 	to->cuts[end] += cut;
 }
+
+void chain_late(struct wire_losses *to, unsigned int end)
+{
+	to->completed += end != UNWIND_CUT_TABLE;
+	to->late += end == UNWIND_CUT_TABLE;
+}

@@ -18,6 +18,8 @@
 bool chain_take(struct pmclog_ev_callchain *c, const struct abi_rec *rec, const uint64_t *data,
 		unsigned int room, bool hides_kernel);
 
+/* Counts a chain whose table came later, by its end: enum unwind_cut. */
+void chain_late(struct wire_losses *to, unsigned int end);
 /* Counts a chain of a log by its cpuflags. */
 void chain_count(struct wire_losses *to, uint32_t cpuflags);
 

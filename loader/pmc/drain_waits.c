@@ -42,3 +42,9 @@ void drain_wait_end(struct drain_waits *ws, struct fibers *fs, struct drain_wait
 		fiber_park(fs);
 	TAILQ_REMOVE(&ws->waits, w, next);
 }
+
+void drain_wait_next(struct drain_waits *ws, struct fibers *fs, struct drain_wait *w)
+{
+	fiber_park(fs);
+	TAILQ_REMOVE(&ws->waits, w, next);
+}

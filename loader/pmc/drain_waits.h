@@ -44,5 +44,7 @@ bool drain_waits_any(const struct drain_waits *ws);
 bool drain_wait_begin(struct drain_waits *ws, struct fibers *fs, struct drain_wait *w);
 void drain_wait_end(struct drain_waits *ws, struct fibers *fs, struct drain_wait *w,
 		    uint64_t until);
+/* … or it returns after the next drain. */
+void drain_wait_next(struct drain_waits *ws, struct fibers *fs, struct drain_wait *w);
 
 #endif

@@ -9,7 +9,6 @@
 
 #include <sys/pmc.h>
 
-#include "chain.h"
 #include "drain_waits.h"
 #include "loader/base/base.h"
 #include "kgmon.h"
@@ -19,6 +18,7 @@
 #include "loader/kernel/kernel.h"
 #include "recorder.h"
 #include "sample_log.h"
+#include "sample_chain.h"
 #include "sample_needs.h"
 #include "sample_values.h"
 
@@ -34,6 +34,7 @@ struct sample_log {
 	uint64_t lost;			/* the part of programs_lost_records() accounted for */
 	struct samplers *samplers;
 	struct sample_values *values;
+	struct sample_chains chains;
 	struct kgmon *kgmon;
 	struct profclock *clock;	/* NULL: it does not run */
 	uint32_t clock_id;
@@ -44,7 +45,6 @@ struct sample_log {
 	struct sample_needs needs;
 	uint32_t generation;
 	struct wire_driverstats stats;
-	struct wire_losses losses;
 	struct drain_waits waits;
 	struct recorder *slot[MAX_RECORDERS];
 };
@@ -68,9 +68,11 @@ int sample_log_new(struct sample_log **out, const struct samplers_config *config
 	t->kgmon = kgmon;
 	drain_waits_init(&t->waits);
 	t->values = sample_values_new(config->ncpu);
+	t->chains.unwinder = engine->unwinder;
+	t->chains.late = late_samples_new(config->ncpu);
 	t->epoll = epoll_create1(EPOLL_CLOEXEC);
 	t->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (!t->values || t->epoll < 0 || t->timer < 0 ||
+	if (!t->values || !t->chains.late || t->epoll < 0 || t->timer < 0 ||
 	    epoll_ctl(t->epoll, EPOLL_CTL_ADD, t->timer, &e))
 		err = deny(why, -errno, "cannot set up tracing: %m");
 	else
@@ -92,6 +94,7 @@ void sample_log_free(struct sample_log *t)
 	t->engine->samplers = NULL;
 	samplers_free(t->samplers);
 	sample_values_free(t->values);
+	late_samples_free(t->chains.late);
 	if (t->timer >= 0)
 		close(t->timer);
 	if (t->epoll >= 0)
@@ -127,14 +130,6 @@ void sample_log_listen(struct sample_log *t, bool on)
 
 /* --- records -------------------------------------------------------------------------------- */
 
-static void sample_count_chain(struct sample_log *t, struct pmc *p, uint32_t cpuflags)
-{
-	chain_count(&t->losses, cpuflags);
-	chain_count(&p->losses, cpuflags);
-	chain_count(&p->owner->stats.losses, cpuflags);
-	chain_count(&p->owner->user->stats.losses, cpuflags);
-}
-
 static void sample_put(struct sample_log *t, struct recorder *tr, const struct abi_rec *rec,
 		       const uint64_t *data)
 {
@@ -149,23 +144,15 @@ static void sample_put(struct sample_log *t, struct recorder *tr, const struct a
 	if (admission == ADMITTED && rec->kind == ABI_REC_OFFCPU) {
 		if (offcpu_log_wait(&tr->offcpu, tr->pmc, rec, data, &c) &&
 		    tr->pmc->flags & PMC_F_CALLCHAIN)
-			sample_count_chain(t, tr->pmc, c.pl_cpuflags);
+			sample_chain_count(&t->chains, tr->pmc, c.pl_cpuflags);
 		return;
 	}
 	if (admission == ADMITTED && tr->pmc->values)
 		err = sample_values_put(t->values, rec, tr->pmc, &tr->clock);
 	if (err == -ENOENT)
 		owner_lost(tr->pmc->owner, &t->stats, 1, 0);
-	if (admission != ADMITTED || err)
-		return;
-	c.pl_pid = rec->pid;
-	c.pl_tid = rec->tid;
-	c.pl_pmcid = tr->pmc->id;
-	chain_take(&c, rec, data, logfile_chain_room(tr->pmc->owner->log),
-		   tr->pmc->kernel == KERNEL_HIDDEN);
-	if (!logfile_callchain(tr->pmc->owner->log, rec->time, &c, data) &&
-	    tr->pmc->flags & PMC_F_CALLCHAIN)
-		sample_count_chain(t, tr->pmc, c.pl_cpuflags);
+	if (admission == ADMITTED && !err)
+		sample_chain_put(&t->chains, tr->pmc, rec, data);
 }
 
 static void value_put(struct recorder *tr, const struct abi_rec *rec, const uint64_t *data)
@@ -182,7 +169,8 @@ static void record_take(void *arg, const struct abi_rec *rec, const uint64_t *da
 	struct recorder *tr = t->slot[rec->pmc % MAX_RECORDERS];
 
 	lifetime_write(t->life, rec->time);
-	if (sample_values_keep(t->values, rec, data))
+	if (sample_values_keep(t->values, rec, data) ||
+	    late_samples_keep(t->chains.late, rec, data))
 		return;
 	if (rec->kind == ABI_REC_UNMAP) {
 		if (rec->n == 2)
@@ -310,6 +298,8 @@ void sample_log_drain(struct sample_log *t)
 	for (unsigned int i = 0; left && i < MAX_RECORDERS; i++)
 		if (t->slot[i]) {
 			recorder_account(t, t->slot[i]);
+			if (t->slot[i]->pmc->owner->log)
+				logfile_release(t->slot[i]->pmc->owner->log, false);
 			left--;
 		}
 	drain_waits_wake(&t->waits, begun, horizon);
@@ -336,12 +326,36 @@ void sample_log_complete(struct sample_log *t)
 	(void)drain_complete(t);
 }
 
+/* Late samples are written by the next drains, or now if no fiber can wait for these. */
+static void late_finish(struct sample_log *t, struct owner *o)
+{
+	struct fibers *fs = t->engine->fibers;
+	struct drain_wait w;
+
+	while (o->log && logfile_is_late(o->log)) {
+		if (!drain_wait_begin(&t->waits, fs, &w)) {
+			logfile_release(o->log, true);
+			return;
+		}
+		timer_set(t);
+		drain_wait_next(&t->waits, fs, &w);
+		timer_set(t);
+	}
+}
+
+void sample_log_write(struct sample_log *t, struct owner *o)
+{
+	(void)drain_complete(t);
+	late_finish(t, o);
+}
+
 void sample_log_finish(struct sample_log *t, struct owner *o)
 {
 	uint64_t now = clock_ns();
 
 	if (o->log && (!drain_complete(t) || lifetime_withholds(t->life, o, now)))
 		owner_lost(o, &t->stats, 0, 1);
+	late_finish(t, o);
 }
 
 int sample_log_flush(struct sample_log *t)
@@ -361,7 +375,7 @@ void sample_log_stats(const struct sample_log *t, struct wire_driverstats *stats
 
 const struct wire_losses *sample_log_losses(const struct sample_log *t)
 {
-	return &t->losses;
+	return &t->chains.losses;
 }
 
 /* Finds a slot without a PMC or the profiling clock; -EAGAIN: none is left. */
@@ -483,6 +497,8 @@ void recorder_free(struct recorder *tr)
 	if (!tr)
 		return;
 	recorder_account(tr->t, tr);
+	if (tr->pmc->owner->log)
+		logfile_release(tr->pmc->owner->log, true);
 	recorder_stop(tr);
 	if (tr->waits)
 		samplers_unwait(tr->t->samplers);
@@ -535,16 +551,17 @@ void recorder_stop(struct recorder *tr)
 void recorder_finish(struct recorder *tr)
 {
 	const struct pmc *p = tr->pmc;
+	bool complete;
 
-	while (drain_complete(tr->t))
-		if (!(p->flags & PMC_F_LOG_THREXIT) ||
-		    !shares_record_threads(tr->t->engine, count_owner_slot(p->owner->counts),
-					   tr->id))
-			return;
-	if (tr->profiles)
+	do
+		complete = drain_complete(tr->t);
+	while (complete && p->flags & PMC_F_LOG_THREXIT &&
+	       shares_record_threads(tr->t->engine, count_owner_slot(p->owner->counts), tr->id));
+	if (!complete && tr->profiles)
 		kgmon_lost(tr->t->kgmon, false, 1);
-	else
+	else if (!complete)
 		owner_lost(tr->pmc->owner, &tr->t->stats, 0, 1);
+	late_finish(tr->t, p->owner);
 }
 
 void recorder_left(struct recorder *tr, pid_t tgid, bool exec)

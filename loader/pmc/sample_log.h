@@ -13,6 +13,7 @@
  *   4. The record's number leads to its recorder, and so to the PMC and its owner.  A sample goes
  *	to the owner's log if lifetime_admits() allows it; chain.c cuts its addresses to those the
  *	owner may have.  Samples of PMCs with PMC_F_KGMON go to the kernel profile instead.
+ *	A sample that comes before its file's table waits in its log: late_sample.h.
  *   5. Each recorder compares the programs' counts of samples, drops and pauses with those of the
  *	last drain, and marks a gap in its log for missing ones.
  *
@@ -52,6 +53,8 @@ int sample_log_fd(const struct sample_log *t);
 void sample_log_drain(struct sample_log *t);
 /* Drains until all records up to now are written: the fiber waits for execs in progress. */
 void sample_log_complete(struct sample_log *t);
+/* The same, and until late samples (late_sample.h) are in the owner's log. */
+void sample_log_write(struct sample_log *t, struct owner *o);
 /*
  * The same where the owner's log, or a PMC of it, ends.  The log has a gap if records are still
  * missing then, or wait for the end of a long exec.

@@ -20,6 +20,7 @@ static const struct {
 	[POOL_CONNECTIONS] = { "connections", NULL },
 	[POOL_LOG_BUFFERS] = { "log buffers", "kern.hwpmc.nbuffers" },
 	[POOL_FILE_BUFFERS] = { "log buffers for files", NULL },
+	[POOL_LATE] = { "KB for late samples", NULL },
 	[POOL_LOGS] = { "logs", NULL },
 	[POOL_SAMPLERS] = { "PMCs that sample or log", NULL },
 	[POOL_SETS] = { "combinations of PMCs on a process", NULL },

@@ -31,6 +31,7 @@ enum pool_kind {
 	POOL_CONNECTIONS,
 	POOL_LOG_BUFFERS,		/* kern.hwpmc.nbuffers */
 	POOL_FILE_BUFFERS,		/* for bursts of records to files, beyond those */
+	POOL_LATE,			/* KB of samples to complete, and records behind them */
 	POOL_LOGS,			/* given back when the writer's thread has ended */
 	POOL_SAMPLERS,			/* PMCs that write records to the rings */
 	POOL_SETS,			/* combinations of PMCs that measure a process */

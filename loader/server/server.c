@@ -132,6 +132,8 @@ static void on_logs(struct server *s, struct watch *w, uint32_t events)
 
 static void on_trace(struct server *s, struct watch *w, uint32_t events)
 {
+	/* Notes of files come before samples in them. */
+	tables_run(s->d->tables);
 	sample_log_drain(s->d->samples);
 	works_late(s);
 	logpool_push(s->d->logs);

@@ -62,6 +62,24 @@ all_are_whole() {
 	ends | awk '{ n[$1] = $2; all += $2 } END { exit !(n["whole"] >= 30 && all - n["whole"] <= 3) }'
 }
 
+@test "first samples of new files are completed when the tables are there" {
+	cp "$(command -v cat)" mine
+	mkfifo in
+	pmcstat -q -d -n 1 -P PAGE_FAULT.ALL -O log ./mine <in >out 3>&- &
+	exec 9>in
+	echo >&9
+	wait_for [ -s out ]
+	# All its files are mapped: after two requests the daemon knows that.
+	pmccontrol -s >/dev/null
+	pmccontrol -s >/dev/null
+	wait_for files_are_read
+	exec 9>&-
+	wait $!
+	ends | tee ends
+	refute grep -q table ends
+	pmccontrol -s --json | python3 -c 'import json, sys; s = json.load(sys.stdin); assert s["chains_completed"] > 0 and not s["chains_late"], s'
+}
+
 @test "a process that runs already: from its first sample" {
 	workload w pages=200
 	client owner

@@ -262,6 +262,8 @@ static void test_small_requests(void **state)
 	assert_int_equal(ends.pm_chains, FAKE_ID);
 	assert_int_equal(ends.pm_cut, 1ull << 40);
 	assert_int_equal(ends.pm_cuts[PMC_CHAIN_TABLE], 5);
+	assert_int_equal(ends.pm_completed, 70);
+	assert_int_equal(ends.pm_late, 8);
 	expect_errno(pmc_get_chains(FAKE_ID, NULL), EFAULT);
 	assert_int_equal(pmc_disable(1, 2), 0);
 	assert_int_equal(f->admin.cpu, 1);

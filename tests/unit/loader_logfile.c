@@ -261,12 +261,121 @@ static void test_late(void **state)
 	close(fd);
 }
 
+/* A chain that is complete when `known` says so. */
+struct late {
+	struct log_late late;
+	struct logfile *log;
+	uint64_t pc;
+	bool known, written;
+};
+
+static bool late_write(struct log_late *log_late, bool now)
+{
+	struct late *late = (struct late *)log_late;
+	const struct pmclog_ev_callchain c = { .pl_npc = 1 };
+
+	if (!late->known && !now)
+		return false;
+	assert_false(late->written);
+	late->written = true;
+	return !logfile_callchain(late->log, late->late.ns, &c, &late->pc);
+}
+
+static struct late late_of(struct logfile *l, uint64_t ns)
+{
+	return (struct late){ .late.write = late_write, .log = l, .pc = ns };
+}
+
+/* The rest of a log: user data and chains, numbered by their times from `ns` on. */
+static void expect_records(int fd, uint64_t ns, uint32_t n)
+{
+	static struct pmclog_ev ev;
+	void *p;
+
+	until_reaped(pool, event);
+	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+	p = pmclog_open(fd);
+	assert_int_equal(pmclog_read(p, &ev), 0);
+	for (uint32_t i = 0; i < n; i++) {
+		assert_int_equal(pmclog_read(p, &ev), 0);
+		assert_true(ev.pl_tsc == ns + i);
+		if (ev.pl_type == PMCLOG_TYPE_USERDATA)
+			assert_int_equal(ev.pl_u.pl_u.pl_userdata, i);
+		else
+			assert_true(ev.pl_u.pl_cc.pl_pc[0] == ns + i);
+	}
+	(void)pmclog_read(p, &ev);
+	assert_int_equal(ev.pl_type, PMCLOG_TYPE_CLOSELOG);
+	pmclog_close(p);
+	close(fd);
+}
+
+static void put_data(struct logfile *l, uint32_t i)
+{
+	struct pmclog_ev u = userdata(i);
+
+	assert_int_equal(logfile_put(l, LATER + i, &u), 0);
+}
+
+/* Records wait behind a chain that is not complete; the end of the log ends that. */
+static void test_deferred(void **state)
+{
+	int fd = temp_file();
+	struct logfile *l = open_log(dup(fd), LOGDEST_FILE, LOGFMT_NEW);
+	struct late late[3] = { late_of(l, LATER + 1), late_of(l, LATER + 2),
+				late_of(l, LATER + 4) };
+
+	put_data(l, 0);
+	assert_false(logfile_is_late(l));
+	assert_true(logfile_defer(l, LATER + 1, &late[0].late));
+	assert_true(logfile_defer(l, LATER + 2, &late[1].late));
+	put_data(l, 3);
+	assert_true(logfile_defer(l, LATER + 4, &late[2].late));
+	put_data(l, 5);
+	/* The second one waits for the first. */
+	late[1].known = true;
+	logfile_release(l, false);
+	assert_false(late[1].written);
+	late[0].known = true;
+	logfile_release(l, false);
+	assert_true(late[0].written && late[1].written && !late[2].written);
+	assert_true(logfile_is_late(l));
+	until_written(l, logfile_flush(l));
+	put_data(l, 6);
+	logfile_free(l);
+	assert_true(late[2].written);
+	expect_records(fd, LATER, 7);
+	assert_int_equal(logs_users.used[POOL_LATE], 0);
+}
+
+/* Without memory for more records nothing waits, and nothing is lost. */
+static void test_deferred_bound(void **state)
+{
+	int fd = temp_file();
+	struct logfile *l;
+	struct late late;
+	uint32_t n = 1;
+
+	user_pool(&logs_users, POOL_LATE, 100);
+	l = open_log(dup(fd), LOGDEST_FILE, LOGFMT_NEW);
+	late = late_of(l, LATER);
+	assert_true(logfile_defer(l, LATER, &late.late));
+	while (!late.written)
+		put_data(l, n++);
+	assert_in_range(n, 1000, 100 * 1024 / 24);
+	assert_false(logfile_is_late(l));
+	put_data(l, n++);
+	logfile_free(l);
+	expect_records(fd, LATER, n);
+	assert_int_equal(logs_users.used[POOL_LATE], 0);
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test(f)
 	const struct CMUnitTest tests[] = {
 		T(test_burst), T(test_late), T(test_long_record), T(test_end_without_room),
-		T(test_nonblocking), T(test_socket_end),
+		T(test_nonblocking), T(test_socket_end), T(test_deferred), T(test_deferred_bound),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -292,7 +292,7 @@ API int pmc_get_chains(pmc_id_t pmcid, struct pmc_chains *chains)
 {
 	*chains = (struct pmc_chains){
 		.pm_chains = 9000000000, .pm_ended = 7000000000, .pm_whole = 3000000000,
-		.pm_pointers = 3, .pm_cut = 5000000000,
+		.pm_pointers = 3, .pm_cut = 5000000000, .pm_completed = 70, .pm_late = 8,
 		.pm_cuts = { [PMC_CHAIN_NOT_RECORDED] = 1000000000,
 			     [PMC_CHAIN_TABLE] = 3999999999, [PMC_CHAIN_STACK] = 1 },
 	};

@@ -90,11 +90,13 @@ call chains:                             9000000000
 call chains whose end is known:          7000000000
 whole call chains:                       3000000000
 call chains by frame pointers in part:   3
+call chains completed afterwards:        70
+call chains for which that was too late: 8
 cut: not recorded                        1000000000
 cut: no table yet                        3999999999
 cut: unreadable stack                    1' pmccontrol -s
 	run pmccontrol -s --json
-	json_is 'len(x) == 14 and x["cuts"] == {"not_recorded": 10**9, "table": 3999999999, "stack": 1} and x["chains_whole"] == 3 * 10**9 and x["intr_processed"] == 2 and x["chains_cut"] == 5 * 10**9 and x["log_sweeps"] == 4 * 10**9'
+	json_is 'len(x) == 16 and (x["chains_completed"], x["chains_late"]) == (70, 8) and x["cuts"] == {"not_recorded": 10**9, "table": 3999999999, "stack": 1} and x["chains_whole"] == 3 * 10**9 and x["intr_processed"] == 2 and x["chains_cut"] == 5 * 10**9 and x["log_sweeps"] == 4 * 10**9'
 }
 
 @test "--tunable: the list as lines of pmcbpf.conf, and as JSON; NAME: the value alone; NAME=VALUE sets, and says nothing" {

@@ -131,6 +131,7 @@ static void on_losses(struct fake *f, const void *req, struct answer *a)
 	const struct wire_losses_req *of = req;
 	const struct wire_losses losses = {
 		.chains = of->pmcid, .cut = 1ull << 40, .cuts = { [PMC_CHAIN_TABLE] = 5 },
+		.completed = 70, .late = 8,
 	};
 
 	put(a, &losses, sizeof(losses));

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Call chains of samples, from records to an owner's log, some of them later than others. */
+#ifndef PMCBPF_SAMPLE_CHAIN_H
+#define PMCBPF_SAMPLE_CHAIN_H
+
+#include "late_sample.h"
+#include "lib/base/wire.h"
+
+/* The sampling PMCs' common part. */
+struct sample_chains {
+	const struct unwinder *unwinder;
+	struct late_samples *late;
+	struct wire_losses losses;	/* in all logs */
+};
+
+/* Writes a sample; one that can be completed is written when it is. */
+void sample_chain_put(struct sample_chains *cs, struct pmc *p, const struct abi_rec *rec,
+		      const uint64_t *data);
+/* Counts a chain that has been written, by its cpuflags. */
+void sample_chain_count(struct sample_chains *cs, struct pmc *p, uint32_t cpuflags);
+
+#endif
