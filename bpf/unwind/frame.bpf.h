@@ -148,6 +148,8 @@ static inline long walk_frame(__u32 i, struct walk_pointers *p)
 	end = walk_mapped(w, p->process, unwind_place_of(&w->r), &rule);
 	if (end == UNWIND_CALLER)
 		end = unwind_step(&w->r, &rule, WALK_ARM64, w);
+	if (end == UNWIND_CUT_RULE && !WALK_ARM64)
+		end = unwind_step_code(&w->r, w);
 	if (end == UNWIND_CUT_RULE) {
 		end = unwind_step_pointer(&w->r, w);
 		w->pointers |= end == UNWIND_CALLER;

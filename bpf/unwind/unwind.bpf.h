@@ -180,6 +180,24 @@ static inline int unwind_step(struct unwind_regs *r, const struct unwind_rule *r
 	return UNWIND_CALLER;
 }
 
+/*
+ * x86-64, code without rules: if it runs into `add $n,%rsp; ret`, its return address is n above,
+ * and the other registers are the caller's already.  So are the trampolines of `python -X perf`.
+ */
+static inline int unwind_step_code(struct unwind_regs *r, void *arg)
+{
+	const __u64 add = 0xc48348, ret = 0xc3;		/* 48 83 c4 nn c3 */
+	__u64 code = 0, pc, up;
+
+	if (UNWIND_READ(arg, &code, 5, r->pc) || (code & 0xffffff) != add || code >> 32 != ret)
+		return UNWIND_CUT_RULE;
+	up = code >> 24 & 0xff;
+	if (up & 0x87 || UNWIND_READ(arg, &pc, sizeof(pc), r->sp + up))
+		return UNWIND_CUT_RULE;
+	unwind_leave(r, r->sp + up + sizeof(pc), r->fp, pc);
+	return UNWIND_CALLER;
+}
+
 /* The same for code without rules that keeps frame pointers, such as a JIT compiler's. */
 static inline int unwind_step_pointer(struct unwind_regs *r, void *arg)
 {

@@ -8,7 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "loader/base/base.h"
@@ -129,6 +131,20 @@ static bool mount_is_local(const char *mount)
 	return false;
 }
 
+/* Shared memory without a name and memfds are files of a mount that no process sees. */
+static void memory_mount_read(struct reader *r)
+{
+	int fd = memfd_create("mount", MFD_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0)
+		return;
+	if (!fstat(fd, &st) && !major(st.st_dev))
+		*device_find(r, 0, minor(st.st_dev)) =
+			(struct device){ 0, minor(st.st_dev), true };
+	close(fd);
+}
+
 /* The mounts of a process's namespace, read once for consecutive processes in it. */
 static void mounts_read(struct reader *r, pid_t pid)
 {
@@ -142,6 +158,7 @@ static void mounts_read(struct reader *r, pid_t pid)
 		return;
 	r->mounts_of = st.st_ino;
 	memset(r->device, 0, sizeof(r->device));
+	memory_mount_read(r);
 	snprintf(path, sizeof(path), "/proc/%d/mountinfo", pid);
 	f = fopen(path, "re");
 	while (f && getline(&text, &size, f) > 0) {

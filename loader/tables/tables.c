@@ -62,6 +62,15 @@ static bool file_is_the_same(int fd, const struct tables_request *q)
 	       (uint64_t)st.st_ctim.tv_sec * NS_PER_S + (uint64_t)st.st_ctim.tv_nsec == q->changed;
 }
 
+/* Programs write code into files of memory, which therefore change. */
+static bool file_is_elf(int fd)
+{
+	char magic[SELFMAG];
+
+	return pread(fd, magic, sizeof(magic), 0) != sizeof(magic) ||
+	       !memcmp(magic, ELFMAG, sizeof(magic));
+}
+
 int tables_job(struct helper_call *call)
 {
 	struct tables_request q;
@@ -75,8 +84,10 @@ int tables_job(struct helper_call *call)
 	if (fds[0] < 0)
 		return fds[0];
 	if (!file_is_the_same(fds[0], &q)) {
+		const int err = file_is_elf(fds[0]) ? -ESTALE : -ENOEXEC;
+
 		close(fds[0]);
-		return -ESTALE;
+		return err;
 	}
 	return unwind_worker_job(&(struct helper_call){
 		.arg = &q.limits, .len = sizeof(q.limits), .fds = fds, .nfds = 2,

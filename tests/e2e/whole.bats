@@ -10,13 +10,18 @@ FAULTS=0x20004 CHAIN=0x80 SAMPLES=0x21
 
 setup() { in_tmpdir_with_daemon -o kern.hwpmc.unwind=1 -o kern.hwpmc.debugflags='sampling=read,init'; }
 
-# learn COMMAND...: the daemon knows the files that it maps
-learn() {
-	pmcstat -q -d -P CLOCK.HARD -O learned "$@" >/dev/null
+# read_files: the daemon knows the files that are mapped
+read_files() {
 	# What the kernel's programs have asked for is read before the second request.
 	pmccontrol -l >/dev/null
 	pmccontrol -l >/dev/null
 	wait_for files_are_read
+}
+
+# learn COMMAND...: the daemon knows the files that it maps
+learn() {
+	pmcstat -q -d -P CLOCK.HARD -O learned "$@" >/dev/null
+	read_files
 }
 
 # ends: of the samples with a part in user code, the number for each end
@@ -89,6 +94,30 @@ all_are_whole() {
 	work w
 	ask owner stop
 	expect owner 'endlog 0' endlog
+	all_are_whole
+}
+
+@test "code without information in shared memory, that returns as the trampolines of python -X perf do" {
+	[ "$(uname -m)" = x86_64 ] || skip 'its code is for x86-64'
+	cat >trampoline.py <<-'end'
+		import ctypes, mmap
+		page = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+		page.write(b"\x48\x83\xec\x08\xff\xd7\x48\x83\xc4\x08\xc3")  # sub $8,%rsp; call *%rdi; add $8,%rsp; ret
+		address = ctypes.addressof(ctypes.c_char.from_buffer(page))
+		print("ready", flush=True)
+		input()
+		work = ctypes.CFUNCTYPE(None)(lambda: print(sum(i * i for i in range(2000000))))
+		ctypes.CFUNCTYPE(None, ctypes.c_void_p)(address)(ctypes.cast(work, ctypes.c_void_p))
+	end
+	learn python3 -S trampoline.py <<<go
+	mkfifo go
+	pmcstat -q -d -n 300000 -P CPU_CLOCK -O log python3 -S trampoline.py <go >said &
+	exec 5>go
+	wait_for grep -q ready said
+	read_files
+	echo go >&5
+	exec 5>&-
+	wait $!
 	all_are_whole
 }
 

@@ -294,6 +294,34 @@ static void test_pointer_step(void **state)
 	assert_int_equal(unwind_step_pointer(&r, NULL), UNWIND_CUT_RULE);
 }
 
+/* Code without rules, whose next instructions return. */
+static void test_code_step(void **state)
+{
+	struct unwind_regs r = later_regs();
+
+	r.pc = STACK + 0x100;
+	memory[0x100 / 8] = 0x11c318c48348;
+	assert_int_equal(unwind_step_code(&r, NULL), UNWIND_CALLER);
+	assert_int_equal(r.pc, 0x1003);
+	assert_int_equal(r.sp, STACK + 32);
+	assert_true(r.fp_known && r.bx_known && !r.exact);
+	/* Not the instructions, not a number of words, downwards, no stack, no code. */
+	r = later_regs();
+	r.pc = STACK + 0x100;
+	memory[0x100 / 8] = 0xc218c48348;
+	assert_int_equal(unwind_step_code(&r, NULL), UNWIND_CUT_RULE);
+	memory[0x100 / 8] = 0xc31cc48348;
+	assert_int_equal(unwind_step_code(&r, NULL), UNWIND_CUT_RULE);
+	memory[0x100 / 8] = 0xc388c48348;
+	assert_int_equal(unwind_step_code(&r, NULL), UNWIND_CUT_RULE);
+	memory[0x100 / 8] = 0xc318c48348;
+	r.sp = STACK + WORDS * 8 - 0x18;
+	assert_int_equal(unwind_step_code(&r, NULL), UNWIND_CUT_RULE);
+	r = later_regs();
+	r.pc = 0x400;
+	assert_int_equal(unwind_step_code(&r, NULL), UNWIND_CUT_RULE);
+}
+
 static struct unwind_rule random_rule(void)
 {
 	return (struct unwind_rule){
@@ -360,6 +388,7 @@ int main(void)
 		cmocka_unit_test(test_bx), cmocka_unit_test(test_link_register),
 		cmocka_unit_test(test_ends),
 		cmocka_unit_test(test_signal), cmocka_unit_test(test_pointer_step),
+		cmocka_unit_test(test_code_step),
 		cmocka_unit_test(test_random), cmocka_unit_test(test_search),
 	};
 
