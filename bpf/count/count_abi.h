@@ -203,7 +203,8 @@ struct abi_set {
 	struct abi_member member[ABI_MAX_MEMBERS];
 	struct abi_soft soft[ABI_SOFT_ROWS];
 	__u32 offcpu;			/* bit r: the PMC of SOFT row r samples waits, and runs */
-	__u32 reserved[15];
+	__u32 shared;			/* two members have one source */
+	__u32 reserved[14];
 	__u32 log[ABI_MAX_MEMBERS];	/* the PMC's number in records, and ABI_LOG_… */
 	__u32 exec;			/* set after any exec, if PMCs wait for one; 0: none wait */
 	__u32 sampled;			/* bit i: member i samples hits; log[i] is its number */

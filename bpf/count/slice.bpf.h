@@ -148,13 +148,10 @@ static __always_inline void member_credit(const struct abi_cpu *c, const struct 
 }
 
 __noinline int members_credit(const struct abi_cpu *c, const struct abi_set *s,
-			      struct abi_counts *k)
+			      struct abi_counts *k, u64 members)
 {
-	u64 members;
-
 	if (!c || !s || !k)
 		return 0;
-	members = c->members;
 	for (u32 i = 0; i < ABI_MAX_MEMBERS && members; i++, members >>= 1)
 		if (members & 1)
 			member_credit(c, &s->member[i], k);
@@ -191,11 +188,11 @@ __noinline int slice_close_mixed(const struct abi_cpu *c, u32 cpu, u32 set)
 }
 
 /*
- * Credits the slice of a set, whose sources have been read.  Nearly always one owner has all PMCs
- * of a set; its counts are then looked up once.
+ * Credits members of the open slice, whose sources have been read; others go on if `goes_on`.
+ * Nearly always one owner has all PMCs of a set; its counts are then looked up once.
  */
 static __always_inline void slice_close(struct abi_cpu *c, u32 cpu, u32 set,
-					const struct abi_set *s)
+					const struct abi_set *s, u64 members, bool goes_on)
 {
 	struct abi_counts *k;
 
@@ -206,11 +203,12 @@ static __always_inline void slice_close(struct abi_cpu *c, u32 cpu, u32 set,
 	k = owner_counts(s->owner, cpu);
 	if (!k)
 		return;
-	if (c->members == 1)
+	if (members == 1)
 		member_credit(c, &s->member[0], k);
 	else
-		members_credit(c, s, k);
-	k->open = slice_ended(c);
+		members_credit(c, s, k, members);
+	if (!goes_on)
+		k->open = slice_ended(c);
 }
 
 /* Marks the members' counts as moving, where they have several owners. */
@@ -240,27 +238,24 @@ static __always_inline void member_begin(struct abi_cpu *c, const struct abi_mem
 	c->start[source] = c->now[source];
 }
 
-__noinline int members_begin(struct abi_cpu *c, const struct abi_set *s)
+__noinline int members_begin(struct abi_cpu *c, const struct abi_set *s, u64 members)
 {
-	u64 members;
-
 	if (!c || !s)
 		return 0;
-	members = c->members;
 	for (u32 i = 0; i < ABI_MAX_MEMBERS && members; i++, members >>= 1)
 		if (members & 1)
 			member_begin(c, &s->member[i]);
 	return 0;
 }
 
-/* Marks the members' counts as moving; the slice begins with the sources' values. */
+/* Marks the counts of c->members as moving; `members` begin with their sources' values. */
 static __always_inline void slice_open(struct abi_cpu *c, u32 cpu, u32 set, const struct abi_set *s,
 				       u64 members)
 {
 	struct abi_counts *k;
 
 	if (s->owner == ABI_OWNERS_MIXED) {
-		slice_open_mixed(cpu, set, members);
+		slice_open_mixed(cpu, set, c->members);
 	} else {
 		k = owner_counts(s->owner, cpu);
 		if (k)
@@ -269,14 +264,51 @@ static __always_inline void slice_open(struct abi_cpu *c, u32 cpu, u32 set, cons
 	if (members == 1)
 		member_begin(c, &s->member[0]);
 	else
-		members_begin(c, s);
+		members_begin(c, s, members);
+}
+
+__noinline u64 members_positions(const struct abi_set *s, u64 members)
+{
+	u64 positions = 0;
+
+	if (!s)
+		return 0;
+	for (u32 i = 0; i < ABI_MAX_MEMBERS && members; i++, members >>= 1)
+		if (members & 1)
+			positions |= 1ull << (s->member[i].pos & 63);
+	return positions;
+}
+
+/* Those of the members that are at none of these positions. */
+__noinline u64 members_except(const struct abi_set *s, u64 members, u64 positions)
+{
+	if (!s)
+		return 0;
+	for (u32 i = 0; i < ABI_MAX_MEMBERS; i++)
+		if (positions >> (s->member[i].pos & 63) & 1)
+			members &= ~(1ull << i);
+	return members;
+}
+
+/*
+ * The PMCs that count before and after a switch between two sets, as positions in their owner's
+ * counts: they go on and are not read.  A member that shares its source would get a start that is
+ * another's.  If switches may be hidden, each slice has to begin with a reading of its own.
+ */
+static __always_inline u64 slice_keeps(const struct abi_cpu *c, const struct abi_set *from,
+				       const struct abi_set *to, u64 members)
+{
+	if (from->owner != to->owner || from->owner == ABI_OWNERS_MIXED ||
+	    from->shared | to->shared | from->logs | to->logs || c->lost | switches_hidden)
+		return 0;
+	return members_positions(from, c->members) & members_positions(to, members);
 }
 
 /*
  * Ends the open slice and begins that of `set`: first all sources are read, then counts are
- * credited.  `due` is 1 + the hook that counts this very switch, or 0.  A switch belongs to the
- * slice that it ends, even if the program that counts switches runs after this one.  `last` had the
- * CPU.
+ * credited.  `due` is 1 + the hook that counts this very switch, or 0 if there is none: then all
+ * counts are brought up to date.  A switch belongs to the slice that it ends, even if the program
+ * that counts switches runs after this one.  `last` had the CPU.
  */
 static __always_inline void slice_change(u32 cpu, u32 set, struct task_struct *last,
 					 struct task_struct *task, u32 due)
@@ -285,24 +317,31 @@ static __always_inline void slice_change(u32 cpu, u32 set, struct task_struct *l
 	struct abi_open *o = open_of(cpu);
 	u32 open = o->set & ~ABI_OPEN_LOGGED;
 	bool logged = o->set & ABI_OPEN_LOGGED;
+	u64 members, ends, begins, keeps = 0, fresh = 0;
 	struct abi_set *from, *to;
-	u64 members, fresh = 0;
 
 	if (!c)
 		return;
 	c->due = c->kind_next == (u32)task->pid ? 0 : due;
 	c->hit_due = due && c->hit_next != (u32)task->pid ? tracepoint_switch : 0;
 	c->fresh = 0;
-	from = c->members ? bpf_map_lookup_elem(&sets, &open) : NULL;
+	ends = c->members;
+	from = ends ? bpf_map_lookup_elem(&sets, &open) : NULL;
 	to = set ? bpf_map_lookup_elem(&sets, &set) : NULL;
-	members = to ? to->active : 0;
-	if (from)
-		fresh = set_refresh(c, cpu, from, c->members, 0);
-	if (members)
-		set_refresh(c, cpu, to, members, fresh);
+	begins = members = to ? to->active : 0;
+	if (due && from && members)
+		keeps = slice_keeps(c, from, to, members);
+	if (keeps) {
+		ends = members_except(from, ends, keeps);
+		begins = members_except(to, begins, keeps);
+	}
+	if (from && ends)
+		fresh = set_refresh(c, cpu, from, ends, 0);
+	if (to && begins)
+		set_refresh(c, cpu, to, begins, fresh);
 	c->due = c->hit_due = 0;
-	if (from)
-		slice_close(c, cpu, open, from);
+	if (from && ends)
+		slice_close(c, cpu, open, from, ends, keeps);
 	if (logged)
 		slice_record(c, open, cpu, last);
 	o->set = set;
@@ -312,8 +351,8 @@ static __always_inline void slice_change(u32 cpu, u32 set, struct task_struct *l
 		c->tgid = task_process(task);
 		c->tid = task_thread(task);
 	}
-	if (members)
-		slice_open(c, cpu, set, to, members);
+	if (to && members)
+		slice_open(c, cpu, set, to, begins);
 }
 
 #endif

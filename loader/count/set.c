@@ -73,6 +73,15 @@ static struct set *set_new(struct targets *ts, unsigned int id, const struct set
 	return set;
 }
 
+static bool set_shares(const volatile struct abi_set *abi, unsigned int n)
+{
+	for (unsigned int i = 1; i < n; i++)
+		for (unsigned int j = 0; j < i; j++)
+			if (abi->member[i].source == abi->member[j].source)
+				return true;
+	return false;
+}
+
 /* Copies a set to the programs' map.  Only the active bits may change while it is in use. */
 void set_write(struct targets *ts, struct set *set)
 {
@@ -119,6 +128,7 @@ void set_write(struct targets *ts, struct set *set)
 	abi->secure = set->secure;
 	abi->exec = set->exec;
 	abi->account = set->payer->user->account;
+	abi->shared = set_shares(abi, n);
 	abi->logs = logs;
 	abi->sampled = sampled;
 	abi->soft_active = soft_active;

@@ -65,6 +65,16 @@ rows_in_step() {
 	all_free
 }
 
+@test "a switch between processes of which one has one PMC more: what both have goes on, and counts exactly" {
+	run_counts -w 0.01 -d -p syscalls:sys_enter_sched_get_priority_max -p inst_retired,usr -d -p inst_retired,usr \
+		load calls=2000 spins=5000000 forks=3
+	[ "${counts[0]}" -eq 8000 ]
+	# Two for each round of the four processes, or of the first, and what the calls and the forks take.
+	is "${counts[1]}" 40400000 400000
+	is "${counts[2]}" 10200000 200000
+	all_free
+}
+
 @test "the kernel has not complained" {
 	vm_clean_log
 }
