@@ -15,6 +15,7 @@
 #include "loader/base/base.h"
 #include "engine.h"
 #include "level.h"
+#include "tracefs.h"
 #include "pmcbpf.skel.h"
 
 #define LINKS  6		/* programs of one need, at most */
@@ -195,6 +196,15 @@ static struct bpf_program *program_if_loaded(struct bpf_program *prog)
 	return bpf_program__autoload(prog) ? prog : NULL;
 }
 
+/* Some architectures lack the system call. */
+static struct bpf_program *program_if_traced(struct bpf_program *prog, const char *tracepoint)
+{
+	struct reason why;
+	uint64_t id;
+
+	return tracefs_id(tracepoint, &id, &why) ? NULL : prog;
+}
+
 /* The programs of a need, in the order to attach them. */
 static void need_programs(const struct programs *p, enum engine_need what,
 			  struct bpf_program *prog[LINKS])
@@ -252,7 +262,8 @@ static void need_programs(const struct programs *p, enum engine_need what,
 		prog[2] = p->skel->progs.on_end;
 		prog[3] = p->skel->progs.on_mapped;
 		prog[4] = p->skel->progs.on_protected;
-		prog[5] = p->skel->progs.on_key_protected;
+		prog[5] = program_if_traced(p->skel->progs.on_key_protected,
+					    "syscalls:sys_exit_pkey_mprotect");
 		break;
 	case NEEDS:
 		break;

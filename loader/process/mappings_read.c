@@ -123,7 +123,8 @@ static struct device *device_find(struct reader *r, unsigned int major, unsigned
 static bool mount_is_local(const char *mount)
 {
 	static const char *const types[] = { " - btrfs ", " - overlay ", " - tmpfs ", " - ramfs ",
-					     " - zfs ", " - bcachefs ", " - hugetlbfs " };
+					     " - zfs ", " - bcachefs ", " - hugetlbfs ",
+					     " - rootfs " };
 
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
 		if (strstr(mount, types[i]))

@@ -137,6 +137,7 @@ void bench_ops(struct bench *b);
 void bench_many(struct bench *b);
 void bench_policy(struct bench *b);
 void bench_sample(struct bench *b);
+void bench_stacks(struct bench *b);
 void bench_ktr(struct bench *b);
 void bench_report(struct bench *b);
 

@@ -22,13 +22,15 @@ $(O)/bench/floor.skel.h: $(O)/bench/floor.bpf.o
 	$(Q)$(BPFTOOL) gen skeleton $< name floor_bpf >$@.tmp && mv $@.tmp $@
 
 # Its frames are unwound.
-$(O)/obj/tests/bench/sample.o: override CFLAGS += -fno-omit-frame-pointer -fno-optimize-sibling-calls
+$(O)/obj/tests/bench/sample.o $(O)/obj/tests/bench/chains.o: override CFLAGS += -fno-omit-frame-pointer -fno-optimize-sibling-calls
 $(O)/obj/tests/bench/counters.o: $(O)/bench/floor.skel.h
 
-$(BENCH): $(BENCH_OBJS) $(LIBPMC)
+BENCH_UNWIND := $(patsubst %,$(O)/obj/loader/unwind/%.o,cfi cfi_rule cfi_run fdes image table)
+
+$(BENCH): $(BENCH_OBJS) $(BENCH_UNWIND) $(LIBPMC) $(BASE_A)
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_LDFLAGS) $(CLI_LDFLAGS) -o $@ $(BENCH_OBJS) $(LIBPMC_LINK) -lbpf -lelf -lz
+	$(Q)$(CC) $(ALL_LDFLAGS) $(CLI_LDFLAGS) -o $@ $(BENCH_OBJS) $(BENCH_UNWIND) $(BASE_A) $(LIBPMC_LINK) -lbpf -lelf -lz
 
 # Trace points, ours and LTTng's where it is installed, each in a program of its own beside the
 # benchmark.

@@ -35,6 +35,7 @@ static const struct group groups[] = {
 	{ "many", bench_many },
 	{ "policy", bench_policy },
 	{ "sample", bench_sample },
+	{ "stacks", bench_stacks },
 	{ "ktr", bench_ktr },
 	{ "report", bench_report },
 };
@@ -47,7 +48,7 @@ static const char usage[] =
 	"  -r REPETITIONS  of every measurement, odd (11; with -i 3)\n"
 	"  -t SECONDS      of sampling (10)\n"
 	"  GROUP           switch tracepoint probe read fork calls ops many policy sample\n"
-	"                  ktr report; all of them by default\n";
+	"                  stacks ktr report; all of them by default\n";
 
 static void parse(struct bench *b, int argc, char **argv)
 {
@@ -83,7 +84,7 @@ static void parse(struct bench *b, int argc, char **argv)
 			g++;
 		if (g == NGROUPS)
 			die("%s: no such group; there are switch, tracepoint, probe, read, fork, "
-			    "calls, ops, many, policy, sample, ktr and report", argv[i]);
+			    "calls, ops, many, policy, sample, stacks, ktr and report", argv[i]);
 	}
 }
 

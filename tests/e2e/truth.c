@@ -50,10 +50,11 @@ static bool has_kernel_reason(int end)
 /* Whether a chain of ours contradicts libdwfl's. */
 static bool is_wrong(const struct truth_chain *ours, const struct truth_chain *theirs, bool reason)
 {
-	const unsigned int both = ours->n < theirs->n ? ours->n : theirs->n;
+	const unsigned int both = ours->n < theirs->proven ? ours->n : theirs->proven;
 
 	return memcmp(ours->pc, theirs->pc, both * sizeof(ours->pc[0])) != 0 ||
-	       (ours->n < theirs->n && !reason) || (ours->n > theirs->n && !theirs->end);
+	       (ours->n < theirs->proven && !reason) ||
+	       (ours->n > theirs->n && theirs->proven == theirs->n && !theirs->end);
 }
 
 static void compare(struct tally *t, const char *name, const struct truth_chain *ours,
@@ -69,7 +70,8 @@ static void compare(struct tally *t, const char *name, const struct truth_chain 
 		fprintf(stderr, "%s ends: %s\n", name, ours_end(ours->end));
 		show(name, ours);
 		show("libdwfl", theirs);
-	} else if (ours->n == theirs->n) {
+	} else if (ours->n == theirs->n && !memcmp(ours->pc, theirs->pc,
+						   ours->n * sizeof(ours->pc[0]))) {
 		t->equal++;
 	} else {
 		*(ours->n < theirs->n ? &t->shorter : &t->longer) += 1;

@@ -43,6 +43,7 @@ struct truth_sample {
 struct truth_chain {
 	uint64_t pc[TRUTH_FRAMES];
 	unsigned int n;
+	unsigned int proven;		/* libdwfl's: so many do not follow from a guess */
 	int end;			/* ours: enum unwind_cut */
 	bool signal;			/* ours: it goes through a signal handler's frame */
 };

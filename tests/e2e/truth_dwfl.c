@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* libdwfl over a sample. */
+#include <elfutils/libdw.h>
 #include <elfutils/libdwfl.h>
 #include <err.h>
 #include <gelf.h>
@@ -12,7 +13,7 @@
 
 static Dwfl *dwfl;
 static const struct truth_sample *sample;
-static bool attached, unreadable;
+static bool attached, unreadable, guessing;
 
 /* Both walk by what is in the files themselves. */
 static int no_debuginfo(Dwfl_Module *m, void **user, const char *name, Dwarf_Addr base,
@@ -146,6 +147,19 @@ void dwfl_mapping(const struct truth_mapping *m)
 
 /* --- frames ----------------------------------------------------------------------------------- */
 
+/* Elsewhere libdwfl guesses the caller. */
+static bool has_information(Dwarf_Addr place)
+{
+	Dwfl_Module *m = dwfl_addrmodule(dwfl, place);
+	Dwarf_Addr bias = 0;
+	Dwarf_CFI *cfi = m ? dwfl_module_eh_cfi(m, &bias) : NULL;
+	Dwarf_Frame *f = NULL;
+	const bool found = cfi && !dwarf_cfi_addrframe(cfi, place - bias, &f);
+
+	free(f);
+	return found;
+}
+
 static int take_frame(Dwfl_Frame *frame, void *arg)
 {
 	struct truth_chain *out = arg;
@@ -155,14 +169,18 @@ static int take_frame(Dwfl_Frame *frame, void *arg)
 	if (out->n == TRUTH_FRAMES || !dwfl_frame_pc(frame, &pc, &exact))
 		return DWARF_CB_ABORT;
 	out->pc[out->n++] = pc;
+	if (guessing)
+		return DWARF_CB_OK;
+	out->proven = out->n;
+	guessing = !has_information(exact ? pc : pc - 1);
 	return DWARF_CB_OK;
 }
 
 void dwfl_walk(const struct truth_sample *s, struct truth_chain *out)
 {
-	out->n = 0;
+	out->n = out->proven = 0;
 	sample = s;
-	unreadable = false;
+	unreadable = guessing = false;
 	if (!attached && !dwfl_attach_state(dwfl, NULL, s->pid, &process, NULL))
 		errx(2, "libdwfl: %s", dwfl_errmsg(-1));
 	attached = true;

@@ -15,13 +15,25 @@ setup() {
 	expect all 'start 0' alloc 0 15 0x20004 0 0x80 setcount 1000000000 start
 }
 
-export -f files_are_read daemon_answers
+export -f files_are_read daemon_answers asleep
 export DAEMON_LOG
 
 # learn COMMAND...: the daemon has the tables of what it maps
 learn() {
 	"$@" >/dev/null
 	wait_for files_are_read
+}
+
+# learn_unwound PROGRAM: the same of a program that is there until then
+learn_unwound() {
+	"$1" asleep 3>&- &
+	TARGET=$!
+	wait_for is_program $TARGET "${1##*/}"
+	wait_for asleep $TARGET
+	wait_for files_are_read
+	kill $TARGET
+	wait $TARGET || true
+	TARGET=
 }
 
 # walk COMMAND...: compares all samples of both walks
@@ -46,7 +58,7 @@ most_are_whole() {
 }
 
 @test "unwind: recursion, frames without a fixed size, aligned frames, callbacks, leaves, threads, system calls, vfork" {
-	learn unwound leaf
+	learn_unwound unwound
 	for shape in deep sized aligned callback leaf threads calls vfork; do
 		walk unwound $shape
 		most_are_whole
@@ -54,13 +66,13 @@ most_are_whole() {
 }
 
 @test "unwind: any instruction of small functions, their prologues, epilogues and PLT entries" {
-	learn unwound leaf
+	learn_unwound unwound
 	walk unwound anywhere
 	most_are_whole
 }
 
 @test "unwind: through a signal handler's frame into the code that was interrupted, on any stack" {
-	learn unwound leaf
+	learn_unwound unwound
 	walk unwound signal
 	most_are_whole
 	[ $((signal * 100)) -ge $((samples * 90)) ]
@@ -77,7 +89,7 @@ most_are_whole() {
 
 @test "unwind: a static program and a static PIE" {
 	for program in unwound-static unwound-static-pie; do
-		learn $program leaf
+		learn_unwound $program
 		for shape in deep aligned anywhere; do
 			walk $program $shape
 			most_are_whole
@@ -96,13 +108,15 @@ most_are_whole() {
 
 @test "unwind: a program whose file is gone, and one in a mount namespace of its own" {
 	cp "$BUILD/tests/unwound" copy
-	learn ./copy leaf
+	learn_unwound ./copy
 	walk ./copy deleted
 	most_are_whole
 	mkdir hidden
 	cat >unseen <<-'end'
-		mount -t tmpfs none hidden && cp "$BUILD/tests/unwound" hidden/copy && hidden/copy leaf || exit
-		until files_are_read; do sleep 0.05; done
+		mount -t tmpfs none hidden && cp "$BUILD/tests/unwound" hidden/copy || exit
+		hidden/copy asleep & copy=$!
+		until [ "$(readlink /proc/$copy/exe)" != "$(readlink /proc/$$/exe)" ] && asleep $copy && files_are_read; do sleep 0.05; done
+		kill $copy
 		exec truth "$1" "$2" "$PWD/hidden/copy" "$3"
 	end
 	truth() { command unshare -m bash unseen "$@"; }

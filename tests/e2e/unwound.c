@@ -125,6 +125,13 @@ COLD static void on_fault(void)
 	raised();
 }
 
+/* Until it is killed. */
+COLD static void asleep(void)
+{
+	for (;;)
+		pause();
+}
+
 static int compare(const void *a, const void *b)
 {
 	if (*(const int *)a == 500 && !sink)
@@ -316,7 +323,7 @@ int main(int argc, char **argv)
 		{ "signal", on_signal }, { "fault", on_fault }, { "near", on_near_stack },
 		{ "leaf", in_leaf }, { "vfork", in_child }, { "compiled", compiled },
 		{ "callback", called_back }, { "threads", in_threads }, { "calls", calls },
-		{ "anywhere", anywhere },
+		{ "anywhere", anywhere }, { "asleep", asleep },
 	};
 	const char *shape = argc > 1 ? argv[1] : "";
 
