@@ -284,24 +284,22 @@ __noinline u64 members_except(const struct abi_set *s, u64 members, u64 position
 {
 	if (!s)
 		return 0;
-	for (u32 i = 0; i < ABI_MAX_MEMBERS; i++)
+	for (u32 i = 0; i < ABI_MAX_MEMBERS && members >> i; i++)
 		if (positions >> (s->member[i].pos & 63) & 1)
 			members &= ~(1ull << i);
 	return members;
 }
 
 /*
- * The PMCs that count before and after a switch between two sets, as positions in their owner's
- * counts: they go on and are not read.  A member that shares its source would get a start that is
- * another's.  If switches may be hidden, each slice has to begin with a reading of its own.
+ * PMCs that count before and after a switch between two sets go on and are not read, if this is
+ * true.  A member that shares its source would get a start that is another's.  If switches may be
+ * hidden, each slice has to begin with a reading of its own.
  */
-static __always_inline u64 slice_keeps(const struct abi_cpu *c, const struct abi_set *from,
-				       const struct abi_set *to, u64 members)
+static __always_inline bool slice_keeps(const struct abi_cpu *c, const struct abi_set *from,
+					const struct abi_set *to)
 {
-	if (from->owner != to->owner || from->owner == ABI_OWNERS_MIXED ||
-	    from->shared | to->shared | from->logs | to->logs || c->lost | switches_hidden)
-		return 0;
-	return members_positions(from, c->members) & members_positions(to, members);
+	return from->owner == to->owner && from->owner != ABI_OWNERS_MIXED &&
+	       !(from->shared | to->shared | from->logs | to->logs | c->lost | switches_hidden);
 }
 
 /*
@@ -329,11 +327,12 @@ static __always_inline void slice_change(u32 cpu, u32 set, struct task_struct *l
 	from = ends ? bpf_map_lookup_elem(&sets, &open) : NULL;
 	to = set ? bpf_map_lookup_elem(&sets, &set) : NULL;
 	begins = members = to ? to->active : 0;
-	if (due && from && members)
-		keeps = slice_keeps(c, from, to, members);
-	if (keeps) {
-		ends = members_except(from, ends, keeps);
-		begins = members_except(to, begins, keeps);
+	if (due && from && to && members && slice_keeps(c, from, to)) {
+		u64 old = members_positions(from, ends), new = members_positions(to, begins);
+
+		keeps = old & new;
+		ends = old == keeps ? 0 : members_except(from, ends, keeps);
+		begins = new == keeps ? 0 : members_except(to, begins, keeps);
 	}
 	if (from && ends)
 		fresh = set_refresh(c, cpu, from, ends, 0);
@@ -351,7 +350,7 @@ static __always_inline void slice_change(u32 cpu, u32 set, struct task_struct *l
 		c->tgid = task_process(task);
 		c->tid = task_thread(task);
 	}
-	if (to && members)
+	if (to && members && (!keeps || ends | begins))
 		slice_open(c, cpu, set, to, begins);
 }
 
