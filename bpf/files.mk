@@ -21,7 +21,8 @@ $(O)/bpf/pmcbpf.bpf.o: $(BPF_OBJS)
 	$(call say,LINK,$@)
 	$(Q)$(BPFTOOL) gen object $@ $^
 
-$(O)/bpf/sample.bpf.o: $(O)/bpf/log/sample.bpf.o $(O)/bpf/log/offcpu_sample.bpf.o
+$(O)/bpf/sample.bpf.o: $(O)/bpf/log/sample.bpf.o $(O)/bpf/log/offcpu_sample.bpf.o \
+		$(O)/bpf/count/offcpu_open.bpf.o
 	$(call say,LINK,$@)
 	$(Q)$(BPFTOOL) gen object $@ $^
 

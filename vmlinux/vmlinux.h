@@ -235,6 +235,7 @@ struct uprobe_task {
 struct task_struct {
 	struct thread_info thread_info;
 	int on_cpu;
+	unsigned int __state;
 	unsigned int flags;
 	int exit_state;
 	int pid, tgid;

@@ -10,6 +10,7 @@
 
 #include "bpf/log/number.bpf.h"
 #include "count_abi.h"
+#include "on_cpu.bpf.h"
 #include "bpf/log/ring.bpf.h"
 
 /* max_entries of per-CPU arrays are set to the number of CPUs before load. */
@@ -220,15 +221,6 @@ static __always_inline u32 task_process(struct task_struct *task)
 	tgid = task_process_nested(task);
 	d = tgid ? NULL : bpf_map_lookup_elem(&dying, &tid);
 	return d ? d->tgid : tgid;
-}
-
-/*
- * Linux 7 made this int a byte: read in its actual size.  Without the field, any task may be
- * running.
- */
-static __always_inline bool task_on_cpu(struct task_struct *task)
-{
-	return !bpf_core_field_exists(task->on_cpu) || BPF_CORE_READ_BITFIELD_PROBED(task, on_cpu);
 }
 
 static __always_inline void target_remove(u32 tgid, u32 set)

@@ -57,12 +57,21 @@ struct abi_offcpu_wait {
 	__u32 reason;			/* enum abi_wait */
 	__u32 pid, tid;			/* the daemon's numbers */
 	__u32 kernel_thread;
+	__u32 open;			/* it has not ended: `in` is the PMC's end, `out` not before
+					   its beginning */
 	__u32 nplaces, nkernel;
 	__u16 place[ABI_OFFCPU_PLACES];	/* among the PMCs that sample waits */
 	__u64 kernel[ABI_OFFCPU_KERNEL + 1];
 };
+#define ABI_OFFCPU_OPEN	  ABI_OFFCPU_SLOTS	/* behind them: that of waits that have not ended */
 struct abi_offcpu_waits {
-	struct abi_offcpu_wait slot[ABI_OFFCPU_SLOTS];
+	struct abi_offcpu_wait slot[ABI_OFFCPU_SLOTS + 1];
+};
+
+/* Of a PMC that stops: the waits that have not ended. */
+struct abi_offcpu_stop {
+	__u32 place, row;
+	__u64 since, until;
 };
 
 /* Words of an ABI_REC_OFFCPU before its addresses. */

@@ -34,10 +34,13 @@ struct wait_scratch {
 	struct walk walk;
 	__u64 user[WALK_ROOM];
 };
-/* One per CPU: no switch and no other program of waits comes before the end of this one. */
+/*
+ * One per CPU: no switch and no other program of waits comes before the end of this one.  The
+ * second is for waits that have not ended.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
+	__uint(max_entries, 2);
 	__type(key, u32);
 	__type(value, struct wait_scratch);
 } wait_scratch SEC(".maps");
@@ -97,18 +100,18 @@ static __always_inline bool wait_output(struct wait_scratch *s, u32 cpu)
 /* Neither inlined nor static, so that the verifier checks it once: records a wait for one PMC. */
 __noinline int wait_put(u32 slot, u32 place, u32 way)
 {
-	u32 zero = 0, cpu = bpf_get_smp_processor_id(), n;
-	struct wait_scratch *s = bpf_map_lookup_elem(&wait_scratch, &zero);
+	u32 zero = 0, own = slot == ABI_OFFCPU_OPEN, cpu = bpf_get_smp_processor_id(), n;
+	struct wait_scratch *s = bpf_map_lookup_elem(&wait_scratch, &own);
 	struct abi_offcpu_waits *waits = bpf_map_lookup_elem(&offcpu_waits, &zero);
 	struct abi_offcpu *p = offcpu_at(place);
 	struct abi_offcpu_wait *w;
 	struct abi_sampler *of;
 	u64 ns;
 
-	if (!waits || !s || !p || slot >= ABI_OFFCPU_SLOTS)
+	if (!waits || !s || !p || slot > ABI_OFFCPU_OPEN)
 		return 0;
 	w = &waits->slot[slot];
-	ns = offcpu_part(p, w->out, w->in);
+	ns = w->open ? w->in - w->out : offcpu_part(p, w->out, w->in);
 	of = sampler_of(p->sampler);
 	/* The PMC has been stopped, or is another one by now. */
 	if (!ns || !of || !of->unwind == (way == WAIT_TABLES))
@@ -133,6 +136,23 @@ __noinline int wait_put(u32 slot, u32 place, u32 way)
 	__sync_fetch_and_add(&of->count.dropped, 1);
 	__sync_fetch_and_add(&p->count.dropped, 1);
 	__sync_fetch_and_add(&p->count.dropped_ns, ns);
+	return 0;
+}
+
+/* The same for one that has not ended, whose program's side cannot be read from elsewhere. */
+__noinline int wait_put_open(u32 place)
+{
+	u32 own = 1;
+	struct wait_scratch *s = bpf_map_lookup_elem(&wait_scratch, &own);
+
+	if (!s)
+		return 0;
+	s->nuser = s->pointers = 0;
+	s->cut = 1;
+	s->end = 0;
+	wait_put(ABI_OFFCPU_OPEN, place, WAIT_POINTERS);
+	s->end = UNWIND_CUT_STACK;
+	wait_put(ABI_OFFCPU_OPEN, place, WAIT_TABLES);
 	return 0;
 }
 

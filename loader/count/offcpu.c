@@ -43,11 +43,21 @@ static int offcpu_start(struct count *c, struct reason *why)
 
 static int offcpu_stop(struct count *c, struct reason *why)
 {
-	__atomic_store_n(&count_offcpu(c)->since, ABI_OFFCPU_STOPPED, __ATOMIC_SEQ_CST);
-	if (c->spec.system)
+	volatile struct abi_offcpu *at = count_offcpu(c);
+	struct abi_offcpu_stop stop = {
+		.place = (uint32_t)c->source, .row = c->spec.row, .since = at->since,
+	};
+
+	__atomic_store_n(&at->since, ABI_OFFCPU_STOPPED, __ATOMIC_SEQ_CST);
+	stop.until = clock_ns();
+	if (c->spec.system) {
 		offcpu_system(c->e, c->spec.cpu, c->spec.row, c->source, false);
-	else
-		target_activate(c->e->targets, c, false);
+		return 0;
+	}
+	/* Threads that wait now are no less of interest than those that have waited. */
+	if (samplers_wait_open(c->e->samplers, &stop))
+		at->count.unknown++;
+	target_activate(c->e->targets, c, false);
 	return 0;
 }
 

@@ -15,6 +15,7 @@
 #include "engine.h"
 #include "sampler.h"
 #include "verifier.h"
+#include "visit.h"
 #include "pmcbpf.skel.h"
 #include "sample.skel.h"	/* needs types from engine.h's skeleton */
 
@@ -135,9 +136,14 @@ static void samplers_choose_wait(struct samplers *s)
 
 static int samplers_reuse_maps(struct samplers *s)
 {
+	const struct pmcbpf *from = s->config.engine->skel;
 	int err = bpf_map__reuse_fd(s->skel->maps.rings, s->config.map);
 
 	err = err ?: bpf_map__reuse_fd(s->skel->maps.offcpus, s->config.offcpus);
+	err = err ?: bpf_map__reuse_fd(s->skel->maps.offcpu_threads,
+				       bpf_map__fd(from->maps.offcpu_threads));
+	err = err ?: bpf_map__reuse_fd(s->skel->maps.sets, bpf_map__fd(from->maps.sets));
+	err = err ?: bpf_map__reuse_fd(s->skel->maps.targets, bpf_map__fd(from->maps.targets));
 	return err ?: bpf_map__reuse_fd(s->skel->maps.offcpu_waits, s->config.offcpu_waits);
 }
 
@@ -316,6 +322,14 @@ void samplers_unwait(struct samplers *s)
 	if (s->wait_event >= 0)
 		close(s->wait_event);
 	s->wait_event = -1;
+}
+
+int samplers_wait_open(struct samplers *s, const struct abi_offcpu_stop *stop)
+{
+	if (!s->skel)
+		return s->no_program_err;
+	s->skel->bss->offcpu_stop = *stop;
+	return visit_all(s->skel->progs.visit_waits);
 }
 
 static struct abi_sampler *sampler_at(const struct samplers *s, uint32_t id)

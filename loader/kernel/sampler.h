@@ -11,6 +11,7 @@
 
 #include "ring.h"
 
+struct abi_offcpu_stop;
 struct engine;
 struct samplers;
 
@@ -56,6 +57,8 @@ const struct samplers_maps *samplers_maps(const struct samplers *s);
  */
 int samplers_wait(struct samplers *s, struct reason *why);
 void samplers_unwait(struct samplers *s);
+/* Records the waits that have not ended, of a PMC of processes that has stopped. */
+int samplers_wait_open(struct samplers *s, const struct abi_offcpu_stop *stop);
 
 /* One PMC, as the program records it. */
 struct sampler_spec {

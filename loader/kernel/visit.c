@@ -62,6 +62,11 @@ int visit_run(const struct engine *e, struct abi_visit_args *args)
 	return err;
 }
 
+int visit_all(struct bpf_program *p)
+{
+	return visit_read(p, NULL);
+}
+
 int visit_process_mappings(const struct engine *e, uint32_t pid)
 {
 	union bpf_iter_link_info info = { .task.pid = pid };

@@ -5,10 +5,14 @@
 
 #include "bpf/count/count_abi.h"
 
+struct bpf_program;
 struct engine;
 
 /* Runs the program over all tasks, or those of args->tgid; the result is in args as well. */
 int visit_run(const struct engine *e, struct abi_visit_args *args);
+
+/* Runs a program over all tasks. */
+int visit_all(struct bpf_program *p);
 
 /* Collects the executable mappings of one process, by its number in the daemon's namespace. */
 int visit_process_mappings(const struct engine *e, uint32_t pid);

@@ -106,3 +106,26 @@ waits() {
 	run pmcstat -P OFFCPU_TIME,usr true
 	[[ $output == *"OFFCPU_TIME happens in the kernel: usr would count nothing"* ]]
 }
+
+@test "a wait that has not ended when its PMC stops is a sample of the time up to the stop" {
+	need_waits
+	sleep 1000 3>&- &
+	TARGET=$!
+	wait_for is_program $TARGET sleep
+	wait_for asleep $TARGET
+	client owner
+	expect owner 'log 0' log log
+	before=$(date +%s%N)
+	ask owner caps 0x21 alloc 2 15 0x20012 any 0x80 setcount 1 attach $TARGET start
+	expect owner 'stop 0' stop
+	after=$(date +%s%N)
+	expect owner 'endlog 0' endlog
+	pmc filter -j log log.json
+	python3 - $TARGET $((after - before)) <<-'end'
+		import json, sys
+		log = [json.loads(line) for line in open("log.json")]
+		at = [i for i, r in enumerate(log) if r["type"] == "callchain" and r["tid"] == sys.argv[1]]
+		ns = [int(log[i - 1]["values"]["period"]) for i in at]
+		sys.exit(not (len(ns) == 1 and 0 < ns[0] <= int(sys.argv[2])))
+	end
+}
