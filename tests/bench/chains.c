@@ -236,6 +236,7 @@ static void beside_perf(const struct bench *b, const char *command)
 
 		add(&time, (sampled(b, log, command) - base) * 1000);
 		add(&bytes, chains_of(log).bytes / 1e6);
+		unlink(data);		/* perf keeps an older one */
 		add(&perf_time, (run(b, perf, NULL).seconds - base) * 1000);
 		if (stat(data, &st))
 			die("%s: %s", data, strerror(errno));
