@@ -4,7 +4,7 @@
  * mprotect and fork, so that code of a known file can be unwound from its first instruction.  A
  * sampling program cannot ask the kernel for a mapping: bpf_find_vma() works once per interrupt.
  *
- * A file gets a number when it is mapped for the first time, from a queue that the daemon fills;
+ * A file gets a number when it is mapped for the first time;
  * its table is found by this number, whenever it is there.  Where the kernel cannot be asked,
  * because another thread changes mappings, the process is stale until the daemon has read its
  * mappings again by visit_mappings.  `changes` shows the daemon whether they changed meanwhile.
@@ -28,7 +28,7 @@ struct unwind_files_map unwind_files SEC(".maps");
 struct unwind_processes_map unwind_processes SEC(".maps");
 struct unwind_notes_map unwind_notes SEC(".maps");
 
-/* Numbers of files; `unwind_known` has those in use. */
+/* Numbers that files have given back, and the next new one; `unwind_known` has those in use. */
 struct {
 	__uint(type, BPF_MAP_TYPE_QUEUE);
 	__uint(max_entries, UNWIND_FILES);
@@ -63,6 +63,8 @@ struct {
 	__type(key, u32);
 	__type(value, struct workspace);
 } unwind_workspace SEC(".maps");
+
+__u32 unwind_next = UNWIND_FILE_FIRST;
 
 /* Of the current attachment; an earlier one may still exist for a moment. */
 __u64 mappings_cookie = 0;
@@ -129,14 +131,27 @@ static __always_inline u64 area_origin(const struct area *a)
 	return a->start == a->vdso ? a->start : a->start - a->offset;
 }
 
+static __always_inline u32 number_take(void)
+{
+	u32 number;
+
+	if (!bpf_map_pop_elem(&unwind_numbers, &number))
+		return number;
+	if (unwind_next >= UNWIND_FILES)
+		return UNWIND_FILE_LOST;
+	number = __sync_fetch_and_add(&unwind_next, 1);
+	return number < UNWIND_FILES ? number : UNWIND_FILE_LOST;
+}
+
 static __always_inline u32 file_number(const struct unwind_key *key)
 {
 	u32 *known = bpf_map_lookup_elem(&unwind_known, key), number;
 
 	if (known)
 		return *known;
-	if (bpf_map_pop_elem(&unwind_numbers, &number))
-		return UNWIND_FILE_LOST;
+	number = number_take();
+	if (number == UNWIND_FILE_LOST)
+		return number;
 	if (!bpf_map_update_elem(&unwind_known, key, &number, BPF_NOEXIST))
 		return number;
 	/* Another CPU was faster. */
@@ -145,7 +160,7 @@ static __always_inline u32 file_number(const struct unwind_key *key)
 	return known ? *known : UNWIND_FILE_LOST;
 }
 
-/* The number of an area's file; the daemon is asked for its table if there is none. */
+/* The number of an area's file; the daemon learns of each mapping until it has a table. */
 static __always_inline u32 area_file(struct task_struct *task, const struct area *a)
 {
 	struct unwind_note note = { .kind = UNWIND_NOTE_FILE };
@@ -158,7 +173,7 @@ static __always_inline u32 area_file(struct task_struct *task, const struct area
 		return UNWIND_FILE_NONE;
 	number = file_number(&a->key);
 	f = bpf_map_lookup_elem(&unwind_files, &number);
-	if (!f || f->state != UNWIND_FILE_NEW)
+	if (!f || f->state > UNWIND_FILE_ASKED)
 		return number;
 	note.tgid = task->tgid;
 	note.pid = nested ? task_process_nested(task) : note.tgid;

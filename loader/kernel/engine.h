@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "bpf/count/count_abi.h"
 #include "breakpoints.h"
@@ -61,6 +62,9 @@ struct engine {
 	char *log;			/* the verifier's, during load */
 	/* Not the engine's: */
 	struct samplers *samplers;	/* sampling PMCs; sample_log's */
+	/* NULL, or called for each file that is mapped executable, while a log is open. */
+	void (*mapped)(void *arg, pid_t pid, uint64_t start, const char *path);
+	void *mapped_arg;
 	struct msrdev *msrdev;		/* the open module, NULL: none; the daemon's */
 	struct targets *targets;	/* loader/count's, from count_init() on */
 	struct hotplug *hotplug;

@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "engine.h"
@@ -32,6 +34,7 @@ struct placed {
 struct unwinder {
 	struct engine *e;
 	struct ring_buffer *ring;
+	int again;			/* a timer, beside the ring */
 	volatile struct unwind_file *files;
 	struct placed placed[UNWIND_FILES];
 	struct chunk chunk[UNWIND_CHUNKS_MAX];
@@ -54,31 +57,25 @@ static int unwinder_on_note(void *ctx, void *data, size_t size)
 	return 0;
 }
 
-/* The programs take numbers of files from a queue. */
-static int unwinder_number_files(const struct unwinder *u)
-{
-	int fd = bpf_map__fd(u->e->skel->maps.unwind_numbers), err = 0;
-
-	for (uint32_t file = UNWIND_FILE_FIRST; !err && file < UNWIND_FILES; file++)
-		err = bpf_map_update_elem(fd, NULL, &file, BPF_ANY);
-	return err;
-}
-
 int unwinder_new(struct engine *e, struct unwinder **out, struct reason *why)
 {
 	struct unwinder *u = calloc(1, sizeof(*u));
+	struct epoll_event event = { .events = EPOLLIN };
 	void *files;
 
 	if (!u)
 		return deny(why, -ENOMEM, "no memory for unwinding");
 	u->e = e;
+	u->again = -1;
 	u->limit = UNWIND_CHUNKS_MAX;
 	files = mmap(NULL, FILES_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED,
 		     bpf_map__fd(e->skel->maps.unwind_files), 0);
 	u->files = files == MAP_FAILED ? NULL : files;
 	u->ring = ring_buffer__new(bpf_map__fd(e->skel->maps.unwind_notes), unwinder_on_note, u,
 				   NULL);
-	if (!u->files || !u->ring || unwinder_number_files(u)) {
+	u->again = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (!u->files || !u->ring || u->again < 0 ||
+	    epoll_ctl(unwinder_fd(u), EPOLL_CTL_ADD, u->again, &event)) {
 		int err = deny(why, -errno, "cannot set up unwinding: %m");
 
 		unwinder_free(u);
@@ -99,6 +96,8 @@ void unwinder_free(struct unwinder *u)
 	if (u->files)
 		munmap((void *)u->files, FILES_BYTES);
 	ring_buffer__free(u->ring);
+	if (u->again >= 0)
+		close(u->again);
 	free(u);
 }
 
@@ -117,10 +116,22 @@ int unwinder_fd(const struct unwinder *u)
 void unwinder_notes(struct unwinder *u, void (*fn)(void *arg, const struct unwind_note *note),
 		    void *arg)
 {
+	uint64_t times;
+
+	(void)!read(u->again, &times, sizeof(times));
 	u->note = fn;
 	u->arg = arg;
 	(void)ring_buffer__consume(u->ring);
 	u->turns++;
+}
+
+void unwinder_call_again(struct unwinder *u, uint64_t ns)
+{
+	const struct itimerspec when = {
+		.it_value = { (time_t)(ns / NS_PER_S), (long)(ns % NS_PER_S) },
+	};
+
+	timerfd_settime(u->again, 0, &when, NULL);
 }
 
 /* --- memory ----------------------------------------------------------------------------------- */

@@ -26,6 +26,8 @@ void unwinder_limit(struct unwinder *u, unsigned int mb);
 int unwinder_fd(const struct unwinder *u);
 void unwinder_notes(struct unwinder *u, void (*fn)(void *arg, const struct unwind_note *note),
 		    void *arg);
+/* Makes unwinder_fd() readable in so many ns, at least one. */
+void unwinder_call_again(struct unwinder *u, uint64_t ns);
 
 enum unwind_file_state unwinder_state(const struct unwinder *u, uint32_t file);
 /* True if the file's table may come: it is being built, or notes have not been read yet. */

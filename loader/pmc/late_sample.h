@@ -17,7 +17,7 @@
 #include "loader/kernel/kernel.h"
 #include "loader/log/log.h"
 
-#define LATE_NS 2000000000u
+#define LATE_NS 5000000000ull
 
 struct pmc;
 struct late_samples;

@@ -207,6 +207,8 @@ static void record_mmap(struct process_events *p, uint64_t time, const uint8_t *
 		s->e.what = PROC_NOTHING;
 	else if (!strcmp(p->texts + s->text, "[vdso]"))
 		buildid_of_vdso(&s->e.id, h.addr);
+	else if (p->engine->mapped)
+		p->engine->mapped(p->engine->mapped_arg, (pid_t)h.pid, h.addr, p->texts + s->text);
 }
 
 struct task_body {

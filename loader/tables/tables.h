@@ -9,7 +9,8 @@
  *
  * A file is NEW, then ASKED from its note to the worker's answer, then READY.  If it has no such
  * information, frame pointers are used for it; if the worker refuses it, chains end in it.  If its
- * process is gone before the worker has opened it, it is NEW again, until the next mapping.  Few
+ * process is gone before the worker has opened it, the worker opens it by the path that the kernel
+ * has recorded; if that is another file, it is NEW again, until the next mapping.  Few
  * workers run at a time, and files of root are served first, then those of all users in turn.
  *
  * loader/daemon makes it, loader/server calls tables_run() when there are notes; all of it but
