@@ -45,7 +45,7 @@ refuses() {
 	[[ $status -ne 0 && $output == $2 ]] || { echo "$1: $output" >&2; return 1; }
 }
 
-@test "PERF-123, PERF-124, PERF-125, PERF-127, PERF-128, PERF-131, PERF-135: stores, accesses and executions of a command" {
+@test "PERF-038, PERF-123, PERF-124, PERF-125, PERF-127, PERF-128, PERF-131, PERF-135: stores, accesses and executions of a command" {
 	for load in load load_pie; do
 		counts -p breakpoint:load_word:w -p mem:load_word/4:rw -p breakpoint:load_tick:x -p BREAKPOINT-load_tick \
 			$load stores=1000 loads=500 ticks=70

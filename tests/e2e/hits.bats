@@ -101,6 +101,7 @@ need_breakpoints() { pmccontrol -l | grep BREAKPOINT >/dev/null || skip "this ke
 # The call that `load calls=N` makes.
 CALL=syscalls:sys_enter_sched_get_priority_max
 
+# PERF-076, PERF-107, PERF-254
 @test "every nth hit of a tracepoint is a sample, for each PMC by its own period, at any end of a call" {
 	need_calls
 	samples -n 10 -P $CALL -n 1 -P $CALL -n 7 -P ${CALL/enter/exit} -n 1001 -P $CALL load calls=1000

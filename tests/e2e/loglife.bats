@@ -168,7 +168,7 @@ start_roomy_daemon() {
 	start_daemon "${ROOM[@]}"
 }
 
-# PERF-103, PERF-257
+# PERF-103, PERF-257, PERF-229
 @test "order: samples follow the record of their process and mapping, and time never goes back" {
 	start_roomy_daemon
 	# shellcheck disable=SC2016 # the other shell expands it
@@ -392,7 +392,7 @@ at_depth() { python3 deep.py "$1" "$BUILD/tests/load" "${@:2}"; }
 	part a
 }
 
-# PERF-242
+# PERF-242, PERF-150
 @test "a full ring: lost samples are counted, and each gap is marked" {
 	stop_daemon
 	start_daemon -o kern.hwpmc.nsamples=8

@@ -94,6 +94,7 @@ assert count - first >= (cpu - 10000000) * low, (count, first, cpu, low)"
 	[[ ${stderr##*$'\n'}$output =~ [1-9][0-9]{3} ]]
 }
 
+# PERF-330
 @test "the reader of each register: in the listing, the rows, the announcement" {
 	start_daemon -o msr.list="$LIST"
 	run pmc list-events -u MSR-TSC

@@ -18,14 +18,17 @@ answers() {
 	answers alloc caps
 }
 
+# PERF-360
 @test "REQ-049, REQ-053, REQ-055, REQ-057, REQ-063, REQ-157: flags, and PMCs of one side only" {
 	answers flags sides
 }
 
+# PERF-358
 @test "REQ-176, REQ-187, REQ-096: counters that cannot interrupt cannot sample; the rules of sampling PMCs" {
 	answers sampling
 }
 
+# PERF-149
 @test "C-2, C-3, C-6, C-7, REQ-004, REQ-045, REQ-145, REQ-161, REQ-162, REQ-164, REQ-181: handles" {
 	answers handle
 }

@@ -75,13 +75,14 @@ page() {
 	page "Guests are processes"
 }
 
-@test "PERF-158: no PMC takes a PMU from the others; perf's other modifiers have their reasons, too" {
+@test "PERF-105, PERF-158, PERF-263: no PMC takes a PMU from the others; perf's other modifiers have their reasons, too" {
 	refused page-faults:e "*modifier e *never takes all counters of a PMU from the others*"
 	refused page-faults:D "*modifier D *every PMC keeps its counter*leave it out*"
 	refused page-faults:S "*modifier S *samples have no values of other PMCs*"
 	refused page-faults:W "*modifier W *no group has to be split*"
 	refused page-faults:b "*modifier b *counted by a BPF program*"
 	refused page-faults:R "*modifier R *no weights*"
+	page "Samples have no values of other PMCs"
 	page "One user's PMC never takes all counters of a PMU from the others"
 }
 
@@ -149,7 +150,7 @@ page() {
 	refused cpu/event=0x3c/u '*no PMU "cpu" whose counters pmcbpfd manages*'
 }
 
-@test "PERF-036, PERF-060, PERF-092: cache events that the machine lacks are neither listed nor taken" {
+@test "PERF-036, PERF-060, PERF-092, PERF-348: cache events that the machine lacks are neither listed nor taken" {
 	no_counters || skip "this machine has hardware counters: tests/vm/hardware.bats"
 	for event in L1-dcache-load-misses LLC-loads dTLB-load-misses branch-misses ref-cycles; do
 		refused $event "*unknown event \"$event\"*"
@@ -167,6 +168,34 @@ page() {
 	refused soft-99 '*no SOFT event "99"*'
 	refused soft-dummy '*no SOFT event "dummy"*pmccontrol -L*'
 	page "dummy and bpf-output count nothing"
+}
+
+# PERF-114, PERF-201, PERF-275, PERF-355
+@test "copies of the stack are declined: chains are taken where the sample is" {
+	for word in user-stack user-stack=1024; do
+		run --separate-stderr pmcstat -q -P "page-faults,$word" -O no.log true
+		[[ $status -ne 0 && $stderr == *"\"${word%%=*}\" is no qualifier"* ]]
+	done
+	page "No sample has a copy of the stack"
+}
+
+@test "PERF-226: no log is overwritten" {
+	run pmc record --overwrite -o log true
+	[[ $status -eq 64 && $output == *overwrite* ]]
+	page "A log is never overwritten"
+}
+
+# What prctl(2) stops are events that the process itself has opened.
+@test "PERF-312, PERF-313: PMCs go on when a process stops its own perf events" {
+	pmcstat -q -O log -n 100 -P page-faults python3 -c '
+import ctypes, mmap
+assert ctypes.CDLL(None).prctl(31, 0, 0, 0, 0) == 0	# PR_TASK_PERF_EVENTS_DISABLE
+area = mmap.mmap(-1, 4096 * 4000, flags=mmap.MAP_PRIVATE)
+area.madvise(mmap.MADV_NOHUGEPAGE)
+for page in range(4000):
+	area[4096 * page] = 1'
+	[ "$(pmcstat -q -R log | grep -c ^callchain)" -ge 40 ]
+	page "stops the events that the process itself has opened"
 }
 
 # PERF-320

@@ -58,7 +58,7 @@ samples_of_perf() {
 		END { flush() }'
 }
 
-# PERF-102, PERF-108, PERF-232, PERF-233, PERF-256, PERF-261
+# PERF-102, PERF-108, PERF-232, PERF-233, PERF-256, PERF-261, PERF-119
 @test "perf reads each sample of the log: process, CPU, side and chain" {
 	need_perf
 	pmcstat -R log >text

@@ -57,10 +57,12 @@ t = threading.Thread(target=time.sleep, args=(100,), daemon=True); t.start(); pr
 		run_as_nobody pmcstat -l 0.05 -s CPU_CLOCK
 }
 
-# PERF-314, PERF-318, PERF-319
+# PERF-314, PERF-318, PERF-319, PERF-337
 @test "any user may measure his own processes" {
 	run -0 run_as_nobody pmcstat --csv -d -p TASK_CLOCK sh -c '/bin/true; :'
 	[[ ${lines[1]} =~ ,[1-9][0-9]*$ ]]
+	# PERF-321: no user maps a ring, so that none needs locked memory.
+	run -0 run_as_nobody bash -c 'ulimit -l 0 && pmcstat -q -n 1 -P PAGE_FAULT.ALL -O /dev/null true'
 	run run_as_nobody bash -c 'sleep 100 3>&- & until grep -qx sleep /proc/$!/comm; do :; done
 		pmcstat -l 0.1 -p PAGE_FAULT.ALL -t $!; status=$?; kill $!; exit $status'
 	[ "$status" -eq 0 ]

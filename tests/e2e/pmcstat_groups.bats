@@ -24,6 +24,7 @@ grouped() {
 # The values of the columns of the last row, without the time, in $values.
 last_row() { IFS=, read -r _ values < <(tail -n 1 counts); }
 
+# PERF-003
 @test "the members of a group have columns, and what was typed in them is read like other events" {
 	grouped -C -d -p PAGE_FAULT.ALL -p "{$MAX,page-faults,usr,$MAX,filter=common_pid > 0}" -p "{$MAX,page-faults,usr}" \
 		"$BUILD/tests/load" forks=3 calls=20

@@ -18,7 +18,7 @@ program() {
 		-L"$BUILD/lib" -lpmc-compat -Wl,--allow-shlib-undefined
 }
 
-@test "PERF-001, PERF-002, PERF-007, PERF-010, REQ-075, REQ-005: a program of pmc(3) alone allocates, attaches, counts, reads, writes, releases" {
+@test "PERF-001, PERF-002, PERF-007, PERF-010, PERF-374, REQ-075, REQ-005: a program of pmc(3) alone allocates, attaches, counts, reads, writes, releases" {
 	program <<-'C'
 		#include <stdio.h>
 		#include <stdlib.h>

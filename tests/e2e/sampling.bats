@@ -389,6 +389,7 @@ rows_of_exit() {
 
 # --- limits -------------------------------------------------------------------------------------
 
+# PERF-099
 @test "the longest period: a PMC with it starts, and never samples" {
 	local event
 	workload w pages=1000

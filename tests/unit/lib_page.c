@@ -47,6 +47,13 @@ static int setup(void **state)
 		event[i].cap_user_rdpmc = 1;
 		event[i].pmc_width = 48;
 		event[i].lock = 2;
+		/* Of no concern: versions, and times as of an event that had no counter for long. */
+		event[i].version = 7;
+		event[i].compat_version = 8;
+		event[i].time_enabled = 1000;
+		event[i].time_running = 10;
+		event[i].cap_user_time = event[i].cap_user_time_zero = 1;
+		event[i].time_mult = event[i].time_zero = event[i].time_offset = 12345;
 		events[i] = (struct read_event){ .own.fd = -1, .page = &event[i] };
 	}
 	event[0].index = 1;
@@ -85,6 +92,9 @@ static void expect_nothing(void)
 }
 
 /*
+ * PERF-206, PERF-207, PERF-211, PERF-212, PERF-218, PERF-219, PERF-220, PERF-221, PERF-222,
+ * PERF-223: versions and times of the page change no value.
+ *
  * As the kernel does it: a counter starts below 0, so that it overflows soon, and the page's offset
  * is the count without the counter's value.
  */
@@ -144,6 +154,7 @@ static void deny_access(void)
 	event[0].cap_user_rdpmc = 0;
 }
 
+/* PERF-325 */
 static void test_access_ends(void **state)
 {
 	meanwhile = deny_access;

@@ -262,6 +262,7 @@ static void test_operation(void **state)
 	assert_contains(why.text, "not an event of the hardware counters");
 }
 
+/* PERF-187: config2 */
 static void test_raw(void **state)
 {
 	const struct machine l = machine(PMC_CLASS_IAP, "cpu");

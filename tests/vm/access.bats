@@ -218,6 +218,23 @@ need_yama() {
 	allowed '' "$bob"
 }
 
+# PERF-315, PERF-316, PERF-317
+@test "kernel.perf_event_paranoid restricts users of perf, not of the daemon: both sides of one's own processes" {
+	run vm_sh 'export PMCBPF_SOCKET=/run/pmcbpf/pmc.sock
+		for level in 3 2 1 0 -1; do
+			echo $level >/proc/sys/kernel/perf_event_paranoid
+			stand -u 1000 -g 1000 wireclient hello alloc 3 15 0x20004 any 0 attach 0 start
+			stand -u 1000 -g 1000 wireclient hello alloc 1 15 0x20004 0 0
+			stand -u 1000 -g 1000 wireclient hello alloc 3 15 0x20004 any 0 attach 1
+		done 2>&1 | grep -E "^(start|alloc E|attach E)"'
+	echo "$output"
+	[ "${#lines[@]}" -eq 15 ]
+	for ((i = 0; i < 15; i += 3)); do
+		[[ ${lines[i]} == "start 0" && ${lines[i + 1]} == "alloc EPERM -- system-scope PMCs need CAP_PERFMON"* ]]
+		[[ ${lines[i + 2]} == "attach EPERM -- process 1 belongs to another user"* ]]
+	done
+}
+
 @test "the kernel has not complained" {
 	vm_clean_log
 }

@@ -56,7 +56,7 @@ kernel_function() {
 	refused 'watches memory less than 256 bytes from 0x' -p breakpoint:load_word:w -d -p breakpoint:load_word:w
 }
 
-@test "PERF-122, PERF-133, PERF-134: what depends on the CPU" {
+@test "PERF-122, PERF-133, PERF-134, PERF-364: what depends on the CPU" {
 	if [ "$VM_ARCH" = amd64 ]; then
 		refused 'this CPU counts no reads alone: use rw, or subtract the writes (w)' -p breakpoint:load_word:r
 		refused 'this CPU watches 1, 2, 4 or 8 bytes at once, not 3' -p breakpoint:load_word/3:w

@@ -37,6 +37,7 @@ rows_in_step() {
 		END { if (rows < 3) exit 1 }' <<<"$output"
 }
 
+# PERF-373
 @test "PERF-024: a group of all seven rows: equal events are equal in each row, and one instruction takes one cycle" {
 	six=inst_retired,inst_retired,inst_retired,inst_retired,inst_retired,inst_retired
 	run_counts -w 0.01 -p "{$six,cpu_cycles}" load spins=20000000

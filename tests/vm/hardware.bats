@@ -88,7 +88,7 @@ hog_gone() {
 	all_free
 }
 
-# PERF-349
+# PERF-147, PERF-349, PERF-353
 @test "an event for which no counter is left is refused: the seventh counts only cycles" {
 	# shellcheck disable=SC2086 # words
 	run vm pmcstat $six -p inst_retired true
@@ -514,7 +514,7 @@ lost_briefly() {
 
 # --- names ----------------------------------------------------------------------------------------------
 
-# PERF-039, PERF-047, PERF-049, PERF-324, PERF-326, PERF-327
+# PERF-039, PERF-047, PERF-049, PERF-093, PERF-324, PERF-326, PERF-327
 @test "names of events: the PMU's, with the class, as an alias, and raw" {
 	vm_once
 	counts_of -p inst_retired,usr true
@@ -579,6 +579,7 @@ unknown() {
 	has "[Invalid argument]"
 }
 
+# PERF-347
 @test "unknown names: one line with the reason" {
 	vm_once
 	unknown nothing 'an event "nothing"; "pmccontrol -L" lists'

@@ -74,6 +74,7 @@ descriptors() {
 
 # --- refusals -----------------------------------------------------------------------------------
 
+# PERF-351
 @test "REQ-120, REQ-121, REQ-171, REQ-172, C-5: requests for an offline CPU are refused, and work when it is back" {
 	client "$off" "info 1" "alloc a sc 1 CPU_CLOCK" "alloc a sc 1 PAGE_FAULT.READ" "disable 1 1" "enable 1 1" \
 		"info 0" "alloc b sc 0 CPU_CLOCK" \

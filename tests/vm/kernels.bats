@@ -22,6 +22,7 @@ refused() {
 	[[ -z $stderr || $stderr == *": the module pmcbpf_msr is not loaded"* && $stderr != *$'\n'* ]]
 }
 
+# PERF-011, PERF-366, PERF-367, PERF-368, PERF-369, PERF-372
 @test "a kernel that is too old is refused by name, by -t and at start" {
 	refused
 	reason="Linux $VM_RELEASE is older than 6.1"

@@ -137,7 +137,7 @@ rows_are() {
 	[[ $output == *$'\tpmu: fake_kind' ]]
 }
 
-@test "PERF-039: a module stays while its PMU counts; without it the PMU has gone, until the next SIGHUP" {
+@test "PERF-039, PERF-328: a module stays while its PMU counts; without it the PMU has gone, until the next SIGHUP" {
 	run vm pmcstat --json -c 0 -s fake_uncore/reads/ sh -c "! rmmod fakepmu 2>/dev/null && echo 7 >$HITS"
 	echo "$output"
 	status_is 0
