@@ -232,6 +232,20 @@ struct uprobe_task {
 	unsigned int depth;
 };
 
+typedef struct {
+	unsigned long sig[1];
+} sigset_t;
+typedef void (*__sighandler_t)(int);
+struct sigaction {
+	__sighandler_t sa_handler;
+};
+struct k_sigaction {
+	struct sigaction sa;
+};
+struct sighand_struct {
+	struct k_sigaction action[64];
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	int on_cpu;
@@ -250,6 +264,8 @@ struct task_struct {
 	u64 self_exec_id;
 	struct sched_entity se;
 	struct signal_struct *signal;
+	struct sighand_struct *sighand;
+	sigset_t blocked, real_blocked;	/* the latter during sigtimedwait(2) */
 	struct task_struct *group_leader;
 	struct pid *thread_pid;
 	struct hlist_node pid_links[4];

@@ -105,11 +105,16 @@ struct abi_samples {
 #define ABI_SAMPLER_ON 0x80000000u	/* set in each id: 0 is never an id */
 struct abi_sampler {
 	__u32 id;			/* including ABI_SAMPLER_ON; written last; 0: not in use */
-	__u32 depth;			/* addresses of a side; 0: only the sampled one */
-	__u32 both_sides;
-	__u32 hides_kernel;		/* record ABI_PC_KERNEL for the kernel's side */
-	__u32 unwind;			/* the user's side by tables, not by frame pointers */
 	__u32 values;			/* of each sample */
+	__u16 depth;			/* addresses of a side; 0: only the sampled one */
+	__u8 both_sides;
+	__u8 hides_kernel;		/* record ABI_PC_KERNEL for the kernel's side */
+	__u8 unwind;			/* the user's side by tables, not by frame pointers */
+	__u8 signal;			/* to the thread of each sample; 0: none */
+	__u8 limited;			/* only `left` further samples */
+	__u8 waits;			/* the program blocks the signal, to wait for it */
+	__u32 left;
+	__u32 unsent;			/* signals that could not be sent */
 	struct abi_samples count;	/* never reset: the daemon takes differences */
 	__u64 period;			/* of hits that a program counts: every nth is a sample … */
 	__u64 hits;			/* … since the period was set; a cache line each */

@@ -8,6 +8,7 @@
 #include <bpf/bpf_helpers.h>
 
 #include "rooms.bpf.h"
+#include "signal.bpf.h"
 #include "values.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
@@ -64,7 +65,7 @@ int on_overflow(struct bpf_perf_event_data *ctx)
 	struct abi_sampler *of = sampler_of(pmc);
 	struct values_scratch *v = bpf_map_lookup_elem(&values_scratch, &zero);
 
-	if (!of)
+	if (!of || !signal_admits(of))
 		return 0;
 	__sync_fetch_and_add(&of->count.samples, 1);
 	if (is_paused(event))
@@ -73,5 +74,6 @@ int on_overflow(struct bpf_perf_event_data *ctx)
 		sample_put_with(ctx, PT_IP(ctx), 0, s, walk, of, pmc, v,
 				v && of->values ? values_collect(ctx, of, &v->v) : 0,
 				bpf_map_lookup_elem(&stacks, &zero));
+	signal_raise(of, PT_IP(ctx));
 	return 0;
 }

@@ -42,10 +42,14 @@ static void sigdefer_set(sigset_t *set)
 		sigdelset(set, SIGIO);
 }
 
+bool sigdefer_blocks(int sig)
+{
+	return sigismember(&sigdefer.mask, sig) == 1;
+}
+
 bool sigdefer_takes(int sig)
 {
-	return signal_has_handler(sig) ||
-	       (__libc_single_threaded && sigismember(&sigdefer.mask, sig) == 1);
+	return signal_has_handler(sig) || (__libc_single_threaded && sigdefer_blocks(sig));
 }
 
 bool sigdefer_emulated(void)

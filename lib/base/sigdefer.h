@@ -23,6 +23,9 @@ void sigdefer_wait(void);
 /* The program handles the signal or waits for it.  Valid after sigdefer_begin() only. */
 bool sigdefer_takes(int sig);
 
+/* The calling thread blocks the signal itself.  Valid after sigdefer_begin() only. */
+bool sigdefer_blocks(int sig);
+
 /*
  * An emulator such as valgrind handles the program's signals: the kernel reports handlers that
  * sigaction(2) does not.

@@ -62,6 +62,7 @@ enum wire_op {
 	WIRE_OP_ATTACHCGROUP = 78,
 	WIRE_OP_READGROUP = 80,
 	WIRE_OP_COMMITGROUP = 82,
+	WIRE_OP_OVERFLOWS = 84,
 };
 
 struct wire_hdr {
@@ -139,6 +140,21 @@ struct wire_losses {		/* call chains in logs */
 	uint64_t cuts[WIRE_CHAIN_ENDS];	/* … by enum pmc_chain_end; WHOLE: in the kernel's part */
 	uint64_t completed;	/* after a table had come late */
 	uint64_t late;		/* whose table came too late for that */
+};
+
+/* OVERFLOWS: of a PMC with PMC_F_SIGNAL. */
+struct wire_overflows_req {
+	uint32_t pmcid;
+	uint32_t set;		/* WIRE_SIGNAL_…: the rest is new; 0: only the reply is wanted */
+	uint32_t signal;
+	uint32_t n;		/* further overflows, after which there are no more; 0: no limit */
+};
+#define WIRE_SIGNAL_HANDLED 1u	/* the process has a handler */
+#define WIRE_SIGNAL_BLOCKED 2u	/* it has none, and its threads block the signal */
+struct wire_overflows {
+	uint64_t overflows;
+	uint64_t unsent;	/* without a signal */
+	uint64_t left;		/* ~0: no limit */
 };
 
 struct wire_cpu_req {		/* GETPMCINFO */

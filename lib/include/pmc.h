@@ -234,6 +234,19 @@ int pmc_group_release(pmc_id_t *pmcids, size_t n);
 int pmc_read_pair(pmc_id_t leader, pmc_value_t *value, uint64_t *enabled, uint64_t *running);
 
 /*
+ * Signals of a sampling PMC with PMC_F_SIGNAL: `signo` goes to the thread in which it overflows,
+ * from now on or, if n is not 0, n further times, after which it samples no more.  EINVAL, ESRCH:
+ * pmc_set_signal(3).
+ */
+struct pmc_overflows {
+	uint64_t po_overflows;		/* since the allocation */
+	uint64_t po_unsent;		/* … without a signal */
+	uint64_t po_left;		/* ~0: no limit */
+};
+int pmc_set_signal(pmc_id_t pmcid, int signo, uint32_t n);
+int pmc_get_overflows(pmc_id_t pmcid, struct pmc_overflows *overflows);
+
+/*
  * Stores the number of the hardware counter of a running PMC that measures only its owner, as rdpmc
  * (x86) or pmevcntrN_el0 (arm64; 31: pmccntr_el0) takes it.  EAGAIN not started, ENOSYS no counter:
  * pmc_get_msr(3).

@@ -335,6 +335,43 @@ PMC_API_PUBLIC int pmc_set(pmc_id_t pmcid, pmc_value_t value)
 		client_request(&pmc_lib, WIRE_OP_PMCSETCOUNT, &req, sizeof(req), -1, call_enter()));
 }
 
+static int overflows_request(const struct wire_overflows_req *req, struct wire_overflows *rep,
+			     struct reason *why)
+{
+	struct exchange x = {
+		.op = WIRE_OP_OVERFLOWS, .request = req, .request_len = sizeof(*req),
+		.send_fd = -1,
+		.payload = rep, .payload_min = sizeof(*rep), .payload_max = sizeof(*rep),
+	};
+	int err = client_exchange(&pmc_lib, &x, why);
+
+	if (!err)
+		client_exchange_close(&x);
+	return err;
+}
+
+PMC_API_PUBLIC int pmc_set_signal(pmc_id_t pmcid, int signo, uint32_t n)
+{
+	struct wire_overflows_req req = { .pmcid = pmcid, .signal = (uint32_t)signo, .n = n };
+	struct reason *why = call_enter();
+	struct wire_overflows rep;
+
+	req.set = sigdefer_blocks(signo) ? WIRE_SIGNAL_BLOCKED : WIRE_SIGNAL_HANDLED;
+	return call_leave(overflows_request(&req, &rep, why));
+}
+
+PMC_API_PUBLIC int pmc_get_overflows(pmc_id_t pmcid, struct pmc_overflows *overflows)
+{
+	const struct wire_overflows_req req = { .pmcid = pmcid };
+	struct reason *why = call_enter();
+	struct wire_overflows rep;
+	int err = overflows ? overflows_request(&req, &rep, why) : call_missing(why, "overflows");
+
+	if (!err)
+		*overflows = (struct pmc_overflows){ rep.overflows, rep.unsent, rep.left };
+	return call_leave(err);
+}
+
 static int msr_request(pmc_id_t pmcid, uint32_t *msr, struct reason *why)
 {
 	struct lib *l = &pmc_lib;

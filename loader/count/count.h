@@ -56,6 +56,7 @@ enum count_from {
 struct count_samples {
 	uint64_t hz, sample_type, branch;
 	unsigned int precise;
+	bool until_exec;		/* none of what the process executes */
 };
 
 struct count_spec {

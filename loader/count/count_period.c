@@ -39,6 +39,7 @@ void count_period_fill(const struct count *c, struct perf_event_spec *spec)
 	spec->sample_type = s->sample_type;
 	spec->branch = s->branch;
 	spec->precise = s->precise;
+	spec->until_exec = s->until_exec;
 }
 
 /* The kernel's timers silently raise a shorter period to this minimum. */

@@ -66,14 +66,27 @@ static bool threads_block(pid_t pid, uint64_t bit)
 	return all;
 }
 
+static bool masks_of(pid_t pid, struct masks *m)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	return masks_read(path, m);
+}
+
+bool raise_handled(pid_t pid, int signo)
+{
+	struct masks m;
+
+	return masks_of(pid, &m) && m.caught >> (signo - 1) & 1;
+}
+
 bool raise_wanted(pid_t pid, int signo)
 {
 	uint64_t bit = 1ull << (signo - 1);
 	struct masks m;
-	char path[64];
 
-	snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	if (!masks_read(path, &m) || m.ignored & bit)
+	if (!masks_of(pid, &m) || m.ignored & bit)
 		return false;
 	return m.caught & bit || threads_block(pid, bit);
 }

@@ -12,6 +12,9 @@
  */
 void raise_signal(const struct owner *o, int signo);
 
+/* True if the process has a handler. */
+bool raise_handled(pid_t pid, int signo);
+
 /* True if the process has a handler, or if all its threads block the signal. */
 bool raise_wanted(pid_t pid, int signo);
 

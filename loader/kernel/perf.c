@@ -199,6 +199,7 @@ int perf_open_task(const struct perf_event_spec *spec, int tid, int cpu)
 	perf_attr_fill(&attr, spec);
 	attr.disabled = 1;
 	attr.enable_on_exec = spec->on_exec;
+	attr.remove_on_exec = spec->until_exec;
 	if (spec->timed)
 		attr.read_format = PERF_FORMAT_TOTAL_TIME_RUNNING;
 	return event_open(&attr, tid, cpu, -1);
@@ -239,7 +240,7 @@ int perf_open_watch(const struct perf_event_spec *spec, int tid)
 	struct perf_event_attr member, attr = {
 		.size = sizeof(attr), .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY,
 		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED, .disabled = 1,
-		.enable_on_exec = spec->on_exec,
+		.enable_on_exec = spec->on_exec, .remove_on_exec = spec->until_exec,
 	};
 	int watch, fd;
 

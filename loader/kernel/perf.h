@@ -42,6 +42,7 @@ struct perf_event_spec {
 	bool inherit;		/* threads created later count, too … */
 	bool inherit_children;	/* … and so do child processes */
 	bool on_exec;		/* a thread's: counts from its next exec on, or once enabled */
+	bool until_exec;	/* … ends at its next exec */
 	bool user_read;		/* readable in user space: config1 requests it, one event per CPU */
 	bool timed;		/* a thread's event: its running time is read as well */
 	/* Not a perf event: the module reads register `config`, masked with config1. */

@@ -341,12 +341,16 @@ uint64_t sampler_set(struct samplers *s, const struct sampler_spec *spec)
 {
 	struct abi_sampler *at = sampler_at(s, spec->id);
 
-	at->depth = spec->chain ? (uint32_t)*s->config.depth : 0;
+	at->depth = spec->chain ? (uint16_t)*s->config.depth : 0;
 	at->both_sides = spec->both_sides;
 	at->hides_kernel = spec->hides_kernel;
 	at->period = 0;
 	at->values = spec->values;
 	at->unwind = spec->unwind;
+	at->signal = (uint8_t)spec->signal;
+	at->limited = false;
+	at->waits = true;
+	at->left = at->unsent = 0;
 	__atomic_store_n(&at->id, spec->id | ABI_SAMPLER_ON, __ATOMIC_RELEASE);
 	return spec->id | ABI_SAMPLER_ON;
 }
@@ -365,6 +369,38 @@ void sampler_set_period(struct samplers *s, uint32_t tag, uint64_t period)
 	at->period = 0;
 	at->hits = 0;
 	__atomic_store_n(&at->period, period, __ATOMIC_RELEASE);
+}
+
+/* The program takes samples down from `left` meanwhile. */
+int sampler_set_signal(struct samplers *s, uint32_t tag, int signal, bool waits, uint32_t n)
+{
+	struct abi_sampler *at = sampler_at(s, tag);
+	uint32_t left = at->limited ? sampler_signals(s, tag).left : 0;
+
+	if (n > SAMPLER_LEFT_MAX || left > SAMPLER_LEFT_MAX - n)
+		return -ERANGE;
+	at->signal = 0;
+	at->waits = waits;
+	at->signal = (uint8_t)signal;
+	if (n && at->limited) {
+		__atomic_fetch_add(&at->left, n, __ATOMIC_RELAXED);
+		return 0;
+	}
+	at->left = n;
+	__atomic_store_n(&at->limited, n > 0, __ATOMIC_RELEASE);
+	return 0;
+}
+
+/* While a sample is refused, `left` may be below 0. */
+struct sampler_signals sampler_signals(const struct samplers *s, uint32_t tag)
+{
+	const volatile struct abi_sampler *at = sampler_at(s, tag);
+	int32_t left = (int32_t)at->left;
+
+	return (struct sampler_signals){
+		.unsent = at->unsent, .limited = at->limited,
+		.left = left > 0 ? (uint32_t)left : 0,
+	};
 }
 
 struct abi_samples sampler_counts(const struct samplers *s, uint32_t id)

@@ -68,7 +68,16 @@ struct sampler_spec {
 	bool hides_kernel;		/* no kernel address reaches the ring */
 	uint32_t values;		/* enum pmclog_value: of each sample */
 	bool unwind;			/* the user's side by tables, not by frame pointers */
+	int signal;			/* to the thread of each sample; 0: none */
 };
+
+/* Signals of a PMC's samples, since sampler_set(). */
+struct sampler_signals {
+	uint32_t unsent;		/* samples without one */
+	uint32_t left;			/* further samples … */
+	bool limited;			/* … and no more than these */
+};
+#define SAMPLER_LEFT_MAX 1000000000u
 
 /* True if the kernel collects values of samples before the program runs, as since Linux 6.3. */
 bool sampler_collects(void);
@@ -83,6 +92,13 @@ uint64_t sampler_set(struct samplers *s, const struct sampler_spec *spec);
 void sampler_clear(struct samplers *s, uint32_t id);
 /* The period of a PMC whose hits a program counts; by its tag. */
 void sampler_set_period(struct samplers *s, uint32_t tag, uint64_t period);
+/*
+ * The signal from now on; `waits`, as at the beginning: also to a thread that blocks it and has no
+ * handler.  n: takes n further samples only, in addition to those that are left; 0: takes all.
+ * -ERANGE: more than SAMPLER_LEFT_MAX.
+ */
+int sampler_set_signal(struct samplers *s, uint32_t tag, int signal, bool waits, uint32_t n);
+struct sampler_signals sampler_signals(const struct samplers *s, uint32_t tag);
 /* Sums over this number and earlier ones in the same place: the caller takes differences. */
 struct abi_samples sampler_counts(const struct samplers *s, uint32_t id);
 

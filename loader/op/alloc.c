@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* PMCALLOCATE: the checks in hwpmc's order, then the search for a row. */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 
 #include "group.h"
 #include "logbook.h"
+#include "overflow.h"
 #include "refusal.h"
 #include "sampling.h"
 #include "loader/errand/errand.h"
@@ -17,7 +19,7 @@
 
 #define FLAGS_PROCESS (PMC_F_DESCENDANTS | ALLOCATION_LOGS)
 #define FLAGS_ALLOWED (FLAGS_PROCESS | PMC_F_CALLCHAIN | PMC_F_USERCALLCHAIN | PMC_F_KGMON | \
-		       PMC_F_THREAD | PMC_F_CGROUP)
+		       PMC_F_THREAD | PMC_F_CGROUP | PMC_F_SIGNAL)
 #define CAPS_SIDES    (PMC_CAP_USER | PMC_CAP_SYSTEM)
 
 /* --- checks: mode and CPU, privilege, flags, class, event ------------------------------- */
@@ -93,7 +95,7 @@ static int check_flags(struct request *rq, const struct allocation *p)
 	if (a->flags & PMC_F_THREAD && a->flags & FLAGS_PROCESS)
 		return deny(why, -EINVAL, "PMC_F_THREAD: descendants, and records of time slices "
 			    "and exits, are of whole processes");
-	return check_flag_cgroup(p, why);
+	return check_flag_cgroup(p, why) ?: overflow_check_flags(p, why);
 }
 
 static int check_class(struct request *rq, struct allocation *p)
@@ -204,6 +206,7 @@ static int make_plan(struct request *rq, struct allocation *p, struct cred *cred
 	p->spec.cpu = p->cpu;
 	err = p->class->ops->plan(p, &rq->r->why);
 	err = err ?: sampling_admit(rq, p);
+	err = err ?: overflow_plan(p, &rq->r->why);
 	return err ?: check_policy(rq, p);
 }
 
@@ -423,6 +426,7 @@ int op_pmcallocate(struct request *rq)
 	pmc->kernel = kernel_view(&p);
 	pmc->hz = p.a->rate;
 	pmc->values = p.a->values;
+	pmc->signal = p.a->flags & PMC_F_SIGNAL ? SIGIO : 0;
 	err = take_recorder(rq, &p, pmc);
 	if (!err)
 		err = take_row(rq, &p, pmc);

@@ -104,6 +104,9 @@ static int attach_process(struct request *rq, struct pmc *p, int pidfd,
 	bool alone = !(p->flags & PMC_F_DESCENDANTS), privileged, guarded;
 	int err;
 
+	if (p->flags & PMC_F_SIGNAL && !self)
+		return deny(why, -EPERM, "PMC_F_SIGNAL: only the owner's threads get signals: "
+			    "attach this PMC to 0 or to none");
 	if (self && alone && waits)
 		return deny(why, -EINVAL, "an exec takes all PMCs from their owner, so that this "
 			    "one would count nothing: allocate it with PMC_F_DESCENDANTS, or "

@@ -22,6 +22,7 @@ union op_argument {
 	struct wire_hello_req hello;
 	struct wire_version version;
 	struct wire_losses_req losses;
+	struct wire_overflows_req overflows;
 	struct wire_cpu_req cpu;
 	struct wire_class_req class;
 	struct wire_admin_req admin;
@@ -72,6 +73,7 @@ static const struct op ops[] = {
 	OP(COMMITGROUP, op_commitgroup, sizeof(struct wire_commitgroup_req)),
 	OP(READGROUP, op_readgroup, sizeof(struct wire_readgroup_req)),
 	OP(PMCSETCOUNT, op_pmcsetcount, sizeof(struct wire_setcount_req)),
+	OP(OVERFLOWS, op_overflows, sizeof(struct wire_overflows_req)),
 	OP(PMCSTART, op_pmcstart, sizeof(struct wire_id_req), .contended = true),
 	OP(PMCSTOP, op_pmcstop, sizeof(struct wire_id_req)),
 	OP(GETDYNEVENTINFO, op_getdyneventinfo, sizeof(struct wire_class_req)),

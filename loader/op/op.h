@@ -117,6 +117,7 @@ int op_commitgroup(struct request *rq);
 int op_readgroup(struct request *rq);
 int op_pmcgetmsr(struct request *rq);
 int op_pmcsetcount(struct request *rq);
+int op_overflows(struct request *rq);
 int op_configurelog(struct request *rq);
 int op_configurelog_later(struct request *rq);
 int op_flushlog(struct request *rq);

@@ -7,6 +7,7 @@
 #include "attach.h"
 #include "group.h"
 #include "logbook.h"
+#include "overflow.h"
 #include "loader/pmc/sample_log.h"
 
 /* A process-scope PMC without an attachment measures its owner, which needs no permission. */
@@ -51,6 +52,9 @@ static int start_pmc(struct request *rq, struct pmc *p)
 	if (pmc_is_sampling(p) && !p->reload && !p->hz)
 		return deny(&rq->r->why, -EINVAL,
 			    "a sampling PMC needs a period: pmc_set() it first");
+	err = overflow_check_start(rq, p);
+	if (err)
+		return err;
 	if (pmc_is_sampling(p)) {
 		err = request_judge_period(rq, p, p->reload);
 		err = err ?: count_set_period(p->count, p->reload, &rq->r->why);

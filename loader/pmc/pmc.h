@@ -28,6 +28,8 @@ struct pmc {
 	uint64_t reload;		/* period of sampling modes */
 	uint64_t hz;			/* … or samples a second: the kernel steers the period */
 	uint32_t values;		/* enum pmclog_value: of each sample */
+	int signal;			/* for each sample; 0: none */
+	bool handled;			/* … and the owner has a handler; false: or blocks it */
 	uint64_t ticks;			/* a second, if its event is a clock; else 0 */
 	enum kernel_view kernel;	/* of sampling modes: by the settings at the allocation */
 	struct recorder *recorder;		/* of sampling modes */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A recorder, see sample_log.h; sample_log.c's own. */
+/* A recorder, see sample_log.h; sample_log.c's and recorder.c's own. */
 #ifndef PMCBPF_RECORDER_H
 #define PMCBPF_RECORDER_H
 
@@ -10,9 +10,11 @@
 
 struct pmc;
 struct sample_log;
+struct samplers;
 
 struct recorder {
 	struct sample_log *t;
+	struct samplers *samplers;	/* of a PMC that samples */
 	struct pmc *pmc;
 	bool samples;			/* the PMC samples; false: it counts */
 	bool waits;			/* its samples are waits … */
@@ -25,6 +27,7 @@ struct recorder {
 	bool profiles;			/* feeds the kernel profile now */
 	uint32_t id;
 	struct value_clock clock;	/* of a counting PMC */
+	uint64_t before;		/* samples of sampler_counts() that were not this PMC's */
 	struct abi_samples accounted;	/* the part of sampler_counts() accounted for */
 };
 

@@ -474,6 +474,8 @@ int recorder_new(struct sample_log *t, struct pmc *p, uint32_t rate, struct reco
 		sample_needs_take(&t->needs, &tr->need, p, !profiles, !profiles &&
 				  p->flags & (PMC_F_CALLCHAIN | PMC_F_USERCALLCHAIN));
 		tr->accounted = sampler_counts(t->samplers, tr->id);
+		tr->before = tr->accounted.samples;
+		tr->samplers = t->samplers;
 		tr->tag = sampler_set(t->samplers, &(struct sampler_spec){
 			.id = tr->id,
 			.chain = p->flags & (PMC_F_CALLCHAIN | PMC_F_USERCALLCHAIN) && !profiles,
@@ -481,6 +483,7 @@ int recorder_new(struct sample_log *t, struct pmc *p, uint32_t rate, struct reco
 			.hides_kernel = p->kernel == KERNEL_HIDDEN,
 			.values = p->values,
 			.unwind = tr->need.mappings,
+			.signal = p->signal,
 		});
 	}
 	t->slot[slot] = tr;
@@ -577,19 +580,4 @@ void recorder_left(struct recorder *tr, pid_t tgid, bool exec)
 	rec.time = clock_ns();
 	if (exec && p->owner->log && p->flags & PMC_F_LOG_PROCEXIT)
 		value_put(tr, &rec, &share);
-}
-
-uint32_t recorder_id(const struct recorder *tr)
-{
-	return tr->id;
-}
-
-int recorder_program(const struct recorder *tr)
-{
-	return tr->program;
-}
-
-uint64_t recorder_tag(const struct recorder *tr)
-{
-	return tr->tag;
 }

@@ -97,6 +97,9 @@ void recorder_finish(struct recorder *tr);
  * such an exec the process's share is logged as at an exit; after a detach it is dropped.
  */
 void recorder_left(struct recorder *tr, pid_t tgid, bool exec);
+/* A PMC with PMC_F_SIGNAL: sampler_set_signal(), and the samples up to now with their signals. */
+int recorder_set_signal(struct recorder *tr, int signal, bool waits, uint32_t n);
+uint64_t recorder_overflows(const struct recorder *tr, struct sampler_signals *signals);
 /* Its number in records. */
 uint32_t recorder_id(const struct recorder *tr);
 

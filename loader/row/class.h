@@ -97,6 +97,7 @@ struct class_ops {
 	bool one_row;		/* each event has a row of its own: no other one is tried */
 	const char *refusal;	/* begins the message if no row is left; NULL: usual words */
 	const char *unsampled;	/* why it has no samples; NULL: the usual words */
+	const char *unsignalled; /* why its overflows have no signals; NULL: they may have */
 	const struct count_holder *holder;
 
 	/* Adds the class and its rows to the table, if the machine has any. */

@@ -193,8 +193,15 @@ static int class_breakpoint_plan(struct allocation *p, struct reason *why)
 	return 0;
 }
 
+/* After a handler the instruction is executed anew, with the breakpoint in force. */
+#ifdef __aarch64__
+#define UNSIGNALLED "on 64-bit ARM an access whose signal is handled is made, and counted, again"
+#else
+#define UNSIGNALLED NULL
+#endif
+
 const struct class_ops class_breakpoint = {
 	.separator = "", .rediscovered = true, .sources = true, .overflows = true,
 	.holder = &holder_breakpoint, .add_rows = class_breakpoint_add_rows,
-	.plan = class_breakpoint_plan,
+	.unsignalled = UNSIGNALLED, .plan = class_breakpoint_plan,
 };

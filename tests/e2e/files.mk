@@ -137,6 +137,14 @@ $(O)/tests/grouped $(O)/tests/groupcalls: $(O)/tests/%: $(O)/obj/tests/e2e/%.o $
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_LDFLAGS) $(CLI_LDFLAGS) -o $@ $< $(LIBPMC_LINK)
 
+# A program that has a signal for each overflow.
+LINT_C += tests/e2e/signalled.c
+E2E_NEEDS += $(O)/tests/signalled
+$(O)/tests/signalled: $(O)/obj/tests/e2e/signalled.o $(LIBPMC)
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_LDFLAGS) $(CLI_LDFLAGS) -o $@ $< $(LIBPMC_LINK) -lpthread
+
 # A program that knows how long it has waited.
 LINT_C += tests/e2e/waited.c
 E2E_NEEDS += $(O)/tests/waited

@@ -20,6 +20,7 @@ setup_file() {
 		-c 0 -s PAGE_FAULT.ALL -s CPU_CLOCK -s TSC true
 	pmcstat -q -o rows -p breakpoint:0x404028/4:w true
 	pmcstat -q -O log -n 100 -P PAGE_FAULT.ALL -n 1000000 -d -S CPU_CLOCK -P CPU_CLOCK true
+	signalled page-faults 10 29 handle start pages=100 stop
 	stop_daemon
 	# A call may end in a later line than it begins.
 	sed -n 's/.*perf_event_open\(( *\| resumed>\){/perf_event_open({/p' calls >opens
@@ -75,6 +76,11 @@ none() { refute grep -E -- "$1" opens; }
 	grep -q 'sample_period=100,.*enable_on_exec=1,' opens
 }
 
+@test "PERF-182: the events of a program that has signals end at its exec" {
+	[ "$(grep -c 'remove_on_exec=1,' opens)" -eq 1 ]
+	grep -q 'sample_period=10,.*remove_on_exec=1,' opens
+}
+
 @test "PERF-156, PERF-346: a PMC's event keeps its counter, and shuts out no other" {
 	refute grep -vE 'pinned=1,' <(grep 'sample_period=[1-9]' opens)
 	all 'exclusive=0,'
@@ -94,7 +100,7 @@ none() { refute grep -E -- "$1" opens; }
 	refute grep -vE 'mmap=1, comm=1,.*task=1,.*mmap2=1, comm_exec=1, use_clockid=1,.*clockid=CLOCK_MONOTONIC' <(grep 'mmap=1,' opens)
 }
 
-@test "PERF-182, PERF-237, PERF-253: no record of data, namespaces, kernel symbols, programs, cgroups or patched code" {
+@test "PERF-237, PERF-253: no record of data, namespaces, kernel symbols, programs, cgroups or patched code" {
 	none '(mmap_data|namespaces|ksymbol|bpf_event|cgroup|text_poke|write_backward|context_switch)=1'
 }
 

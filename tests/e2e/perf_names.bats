@@ -171,12 +171,19 @@ page() {
 }
 
 # PERF-114, PERF-201, PERF-275, PERF-355
-@test "copies of the stack are declined: chains are taken where the sample is" {
+@test "copies of the stack are declined: logs have call chains" {
 	for word in user-stack user-stack=1024; do
 		run --separate-stderr pmcstat -q -P "page-faults,$word" -O no.log true
 		[[ $status -ne 0 && $stderr == *"\"${word%%=*}\" is no qualifier"* ]]
 	done
 	page "No sample has a copy of the stack"
+}
+
+@test "PERF-111, PERF-265: the fields of a tracepoint are not in its samples" {
+	[ -r /sys/kernel/tracing/events/syscalls/sys_enter_getpid/id ] || skip "this kernel has no tracepoints of system calls"
+	run --separate-stderr pmcstat -q -n 1 -P syscalls:sys_enter_getpid,raw -O no.log true
+	[[ $status -ne 0 && $stderr == *'"raw" is no qualifier of a tracepoint'* ]]
+	page "No sample has the fields of its tracepoint"
 }
 
 @test "PERF-226: no log is overwritten" {

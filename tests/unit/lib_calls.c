@@ -126,6 +126,15 @@ static int call_chains(void)
 	return pmc_get_cut_chains(&cut) || pmc_get_chains(FAKE_ID, &chains);
 }
 
+static int call_overflows(void)
+{
+	struct pmc_overflows overflows;
+
+	return pmc_get_overflows(FAKE_ID, &overflows);
+}
+
+static int call_set_signal(void) { return pmc_set_signal(FAKE_ID, 10, 3); }
+
 static int call_pmcinfo(void)
 {
 	struct pmc_pmcinfo *info;
@@ -162,6 +171,7 @@ static const struct {
 	{ WIRE_OP_KGMON, call_kgmon },		{ WIRE_OP_TUNABLE, call_sysctl },
 	{ WIRE_OP_GETLOSSES, call_chains },	{ WIRE_OP_ATTACHEXEC, call_attach_exec },
 	{ WIRE_OP_ATTACHTHREAD, call_attach_thread },
+	{ WIRE_OP_OVERFLOWS, call_overflows },	{ WIRE_OP_OVERFLOWS, call_set_signal },
 	{ WIRE_OP_PMCALLOCATE, call_allocate_group }, { WIRE_OP_READGROUP, call_read_group },
 	{ WIRE_OP_READGROUP, call_read_pair }, { WIRE_OP_COMMITGROUP, call_commit_group },
 	{ WIRE_OP_ATTACHCGROUP, call_attach_cgroup },

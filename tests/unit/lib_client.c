@@ -246,6 +246,7 @@ static void test_small_requests(void **state)
 	struct fake *f = *state;
 	struct pmc_op_pmcallocate op = { .pm_caps = 0 };
 	struct pmc_driverstats stats;
+	struct pmc_overflows overflows;
 	struct pmc_chains ends;
 	uint64_t chains;
 	const char **names;
@@ -265,6 +266,16 @@ static void test_small_requests(void **state)
 	assert_int_equal(ends.pm_completed, 70);
 	assert_int_equal(ends.pm_late, 8);
 	expect_errno(pmc_get_chains(FAKE_ID, NULL), EFAULT);
+	assert_int_equal(pmc_get_overflows(FAKE_ID, &overflows), 0);
+	assert_int_equal(overflows.po_overflows, 4711);
+	assert_int_equal(overflows.po_unsent, 0);
+	assert_true(overflows.po_left == ~0ull);
+	expect_errno(pmc_get_overflows(FAKE_ID, NULL), EFAULT);
+	assert_int_equal(pmc_set_signal(FAKE_ID, 40, 7), 0);
+	assert_int_equal(f->overflows.pmcid, FAKE_ID);
+	assert_int_equal(f->overflows.set, WIRE_SIGNAL_HANDLED);
+	assert_int_equal(f->overflows.signal, 40);
+	assert_int_equal(f->overflows.n, 7);
 	assert_int_equal(pmc_disable(1, 2), 0);
 	assert_int_equal(f->admin.cpu, 1);
 	assert_int_equal(f->admin.pmc, 2);

@@ -47,13 +47,14 @@ static int setup(void **state)
 		event[i].cap_user_rdpmc = 1;
 		event[i].pmc_width = 48;
 		event[i].lock = 2;
-		/* Of no concern: versions, and times as of an event that had no counter for long. */
+		/* Of no concern: versions, and times of an event that had no counter for long */
 		event[i].version = 7;
 		event[i].compat_version = 8;
 		event[i].time_enabled = 1000;
 		event[i].time_running = 10;
 		event[i].cap_user_time = event[i].cap_user_time_zero = 1;
-		event[i].time_mult = event[i].time_zero = event[i].time_offset = 12345;
+		event[i].time_mult = 12345;
+		event[i].time_zero = event[i].time_offset = 12345;
 		events[i] = (struct read_event){ .own.fd = -1, .page = &event[i] };
 	}
 	event[0].index = 1;

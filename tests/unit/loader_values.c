@@ -28,7 +28,8 @@ static void expect(uint32_t bits, const uint64_t *words, unsigned int n)
 }
 
 /*
- * PERF-119: the order of values is the log's.  PERF-276 to words of the kernel: PERF-277, PERF-278, PERF-279, PERF-280, PERF-281 (data sources),
+ * PERF-119: the order of values is the log's.  PERF-276 to words of the kernel: PERF-277, PERF-278,
+ * PERF-279, PERF-280, PERF-281 (data sources),
  * PERF-282, PERF-283, PERF-284, PERF-285, PERF-286, PERF-287, PERF-288, PERF-289, PERF-290
  * (transactions) are as the kernel has them.
  */

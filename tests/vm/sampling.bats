@@ -330,3 +330,43 @@ begins_where_it_should() {
 		[ "$samples" -ge 20 ] && [ $((whole * 100)) -ge $((samples * 95)) ]
 	done <<<"$output"
 }
+
+# signals_of ARG... - runs signalled; its first line's figures are in $signals, $overflows and $unsent
+signals_of() {
+	run vm signalled "$@"
+	echo "$output"
+	status_is 0
+	read -r signals overflows unsent _ <<<"${lines[0]}"
+	[ "$signals" -eq $((overflows - unsent)) ]
+}
+
+@test "a program that samples itself has a signal for each overflow: faults, ticks, stores or a counter" {
+	vm_one_cpu
+	signals_of page-faults 10 29 handle start pages=1000 stop show
+	[ "$overflows" -ge 100 ]
+	[ "$unsent" -eq 0 ]
+	signals_of page-faults 10 40 handle limit=0 start read=1000 stop show
+	[ "$overflows" -ge 100 ]
+	[ "$unsent" -eq 0 ]
+	signals_of CPU_CLOCK 10000000 40 handle limit=0 start spin=300 stop show
+	[ "$overflows" -ge 10 ]
+	[ "$unsent" -eq 0 ]
+	signals_of page-faults 10 40 handle limit=20 start pages=1000 show
+	[ "$signals $overflows $unsent" = "20 20 0" ]
+	signals_of page-faults 10 40 handle limit=0 start pages=1000 default pages=1000 show
+	[ "$signals" -ge 100 ]
+	[ "$unsent" -ge 100 ]
+	run vm signalled page-faults 1 29 handle start exec
+	status_is 0
+	if [ "$VM_ARCH" = amd64 ]; then
+		signals_of word 3 40 handle limit=0 start stores=30 default stores=30 show
+		[ "$signals $overflows $unsent" = "10 20 10" ]
+		return
+	fi
+	run vm signalled word 3 29
+	status_is 2
+	has "an access whose signal is handled is made, and counted, again"
+	signals_of cpu_cycles 100000 40 handle limit=0 start spin=100 stop show
+	[ "$overflows" -ge 100 ]
+	[ "$unsent" -eq 0 ]
+}

@@ -244,6 +244,7 @@ enum pmc_event {
 #define PMC_F_USERCALLCHAIN	0x00000100	/* … of both sides */
 #define PMC_F_EV_PMU		0x00000200
 #define PMC_F_GROUP_MUX		0x00000400	/* pmc_allocate_group(): accepted, never needed */
+#define PMC_F_SIGNAL		0x00001000	/* a signal for each sample; not FreeBSD's */
 #define PMC_F_LOG_THREXIT	0x00002000	/* … of each thread's count; not FreeBSD's */
 #define PMC_F_CGROUP		0x00004000	/* a cgroup: pmc_attach_cgroup(); not FreeBSD's */
 #define PMC_F_THREAD		0x00008000	/* one thread: pmc_attach_thread(); not FreeBSD's */

@@ -12,7 +12,7 @@ static const uint16_t ops[] = {
 	WIRE_OP_PMCSETCOUNT, WIRE_OP_PMCSTART, WIRE_OP_PMCSTOP, WIRE_OP_WRITELOG, WIRE_OP_CLOSELOG,
 	WIRE_OP_GETDYNEVENTINFO, WIRE_OP_HELLO, WIRE_OP_TUNABLE, WIRE_OP_POLICY, WIRE_OP_GATES,
 	WIRE_OP_KTR,
-	WIRE_OP_GETLOSSES, WIRE_OP_ATTACHEXEC, WIRE_OP_SIGNALS,
+	WIRE_OP_GETLOSSES, WIRE_OP_ATTACHEXEC, WIRE_OP_SIGNALS, WIRE_OP_OVERFLOWS,
 	/* Valid operations are chosen more often. */
 	WIRE_OP_PMCALLOCATE, WIRE_OP_PMCALLOCATE, WIRE_OP_PMCALLOCATE, WIRE_OP_PMCATTACH,
 	WIRE_OP_PMCATTACH, WIRE_OP_PMCATTACH, WIRE_OP_PMCSTART, WIRE_OP_PMCSTART, WIRE_OP_PMCRW,
@@ -166,6 +166,9 @@ static size_t fill(struct stranger *s, uint16_t op, void *arg)
 		PUT(wire_rw_req, .pmcid = some_id(s), .flags = rw[pick(s, 4)], .value = edge(s));
 	case WIRE_OP_PMCSETCOUNT:
 		PUT(wire_setcount_req, .pmcid = some_id(s), .count = edge(s));
+	case WIRE_OP_OVERFLOWS:
+		PUT(wire_overflows_req, .pmcid = some_id(s), .set = pick(s, 3),
+		    .signal = pick(s, 70), .n = (uint32_t)edge(s));
 	case WIRE_OP_PMCGETMSR:
 		PUT(wire_getmsr_req, .pmcid = some_id(s), .missing = pick(s, 40));
 	case WIRE_OP_PMCRELEASE:

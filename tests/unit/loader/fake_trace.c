@@ -87,6 +87,14 @@ void recorder_free(struct recorder *tr)
 void recorder_finish(struct recorder *tr) {}
 int recorder_start(struct recorder *tr, struct reason *why) { return 0; }
 void recorder_stop(struct recorder *tr) {}
+int recorder_set_signal(struct recorder *tr, int signal, bool waits, uint32_t n) { return 0; }
+
+uint64_t recorder_overflows(const struct recorder *tr, struct sampler_signals *signals)
+{
+	*signals = (struct sampler_signals){ .left = 0 };
+	return 0;
+}
+
 int sample_log_clock(struct sample_log *t, bool on, struct reason *why) { return 0; }
 void recorder_left(struct recorder *tr, pid_t tgid, bool exec) {}
 uint32_t recorder_id(const struct recorder *tr) { return 0; }

@@ -137,6 +137,17 @@ static void on_losses(struct fake *f, const void *req, struct answer *a)
 	put(a, &losses, sizeof(losses));
 }
 
+static void on_overflows(struct fake *f, const void *req, struct answer *a)
+{
+	const struct wire_overflows_req *of = req;
+	const struct wire_overflows overflows = {
+		.overflows = of->set ? of->signal : 4711, .unsent = of->n, .left = ~0ull,
+	};
+
+	f->overflows = *of;
+	put(a, &overflows, sizeof(overflows));
+}
+
 static void on_allocate(struct fake *f, const void *req, struct answer *a)
 {
 	struct wire_allocate_rep rep = { .pmcid = FAKE_ID, .pos = 0, .nfds = 2, .ncpu = FAKE_NCPU };
@@ -278,6 +289,7 @@ static const struct {
 	{ WIRE_OP_GETPMCINFO, sizeof(struct wire_cpu_req), on_pmcinfo },
 	{ WIRE_OP_GETDRIVERSTATS, 0, on_stats },
 	{ WIRE_OP_GETLOSSES, sizeof(struct wire_losses_req), on_losses },
+	{ WIRE_OP_OVERFLOWS, sizeof(struct wire_overflows_req), on_overflows },
 	{ WIRE_OP_PMCALLOCATE, sizeof(struct wire_allocate_req), on_allocate },
 	{ WIRE_OP_PMCSTART, sizeof(struct wire_id_req), on_start },
 	{ WIRE_OP_PMCSTOP, sizeof(struct wire_id_req), on_other },

@@ -69,6 +69,7 @@ struct fake {
 	struct wire_attach_req attach;
 	struct wire_rw_req rw;
 	struct wire_admin_req admin;
+	struct wire_overflows_req overflows;
 	struct wire_tunable_req tunable;
 	uint32_t tunables;		/* number that it claims to list */
 	struct wire_ktr_req ktr;
