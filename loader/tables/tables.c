@@ -414,7 +414,8 @@ static void vdso_publish(struct tables *t)
 
 void tables_run(struct tables *t)
 {
-	if (unwinder_state(t->engine->unwinder, UNWIND_FILE_VDSO) == UNWIND_FILE_NEW)
+	if (programs_needed(t->engine->programs, NEED_MAPPINGS) &&
+	    unwinder_state(t->engine->unwinder, UNWIND_FILE_VDSO) == UNWIND_FILE_NEW)
 		vdso_publish(t);
 	unwinder_notes(t->engine->unwinder, tables_on_note, t);
 	lost_expire(t);
