@@ -24,6 +24,7 @@
 #include "bpf/log/rooms.bpf.h"
 #include "count_abi.h"
 #include "hits.bpf.h"
+#include "targets.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -49,19 +50,8 @@ struct {
 	__type(key, u32);
 	__type(value, struct abi_cpu);
 } cpus SEC(".maps");
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, ABI_MAX_SETS);
-	__type(key, u32);
-	__type(value, struct abi_set);
-} sets SEC(".maps");
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, ABI_MAX_TARGETS);
-	__type(key, u32);
-	__type(value, struct abi_target);
-} targets SEC(".maps");
+struct sets_map sets SEC(".maps");
+struct targets_map targets SEC(".maps");
 
 const volatile __u32 slot = 0;
 const volatile bool skips = true;	/* the kernel may skip runs */

@@ -12,6 +12,7 @@
 #include "count_abi.h"
 #include "on_cpu.bpf.h"
 #include "bpf/log/ring.bpf.h"
+#include "targets.bpf.h"
 
 /* max_entries of per-CPU arrays are set to the number of CPUs before load. */
 struct cpus_map {
@@ -20,19 +21,6 @@ struct cpus_map {
 	__uint(max_entries, 1);
 	__type(key, u32);
 	__type(value, struct abi_cpu);
-};
-struct sets_map {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, ABI_MAX_SETS);
-	__type(key, u32);
-	__type(value, struct abi_set);
-};
-struct targets_map {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, ABI_MAX_TARGETS);
-	__type(key, u32);
-	__type(value, struct abi_target);
 };
 /* Sizes instead of types, because clang drops types used only by an extern map's inner map. */
 struct counts_map {

@@ -8,24 +8,13 @@
 #include "count_abi.h"
 #include "on_cpu.bpf.h"
 #include "offcpu_wait.bpf.h"
+#include "targets.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
 struct offcpu_threads_map offcpu_threads SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, ABI_MAX_SETS);
-	__type(key, u32);
-	__type(value, struct abi_set);
-} sets SEC(".maps");
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, ABI_MAX_TARGETS);
-	__type(key, u32);
-	__type(value, struct abi_target);
-} targets SEC(".maps");
+struct sets_map sets SEC(".maps");
+struct targets_map targets SEC(".maps");
 
 struct abi_offcpu_stop offcpu_stop = {};
 

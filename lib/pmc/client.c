@@ -543,3 +543,16 @@ int client_request(struct lib *l, uint16_t op, const void *request, size_t len, 
 	client_exchange_close(&x);
 	return err;
 }
+
+int client_query(struct lib *l, uint16_t op, const void *request, size_t len, void *reply,
+		 size_t size, struct reason *why)
+{
+	struct exchange x = {
+		.op = op, .request = request, .request_len = len, .send_fd = -1,
+		.payload = reply, .payload_min = size, .payload_max = size,
+	};
+	int err = client_exchange(l, &x, why);
+
+	client_exchange_close(&x);
+	return err;
+}

@@ -33,6 +33,9 @@ int client_exchange(struct lib *l, struct exchange *x, struct reason *why);
 /* A request with an empty reply; fd goes along, -1: none. */
 int client_request(struct lib *l, uint16_t op, const void *request, size_t len, int fd,
 		   struct reason *why);
+/* A request whose reply has exactly `size` bytes. */
+int client_query(struct lib *l, uint16_t op, const void *request, size_t len, void *reply,
+		 size_t size, struct reason *why);
 
 /*
  * A new version of the table, to be changed; NULL without memory.  Both calls are always made: the

@@ -232,16 +232,11 @@ PMC_API_PUBLIC int pmc_group_release(pmc_id_t *pmcids, size_t n)
 static int readgroup(pmc_id_t leader, struct wire_readgroup_rep *rep, struct reason *why)
 {
 	struct wire_readgroup_req req = { .pmcid = leader };
-	struct exchange x = {
-		.op = WIRE_OP_READGROUP, .request = &req, .request_len = sizeof(req),
-		.send_fd = -1, .payload = rep, .payload_min = sizeof(*rep),
-		.payload_max = sizeof(*rep),
-	};
-	int err = client_exchange(&pmc_lib, &x, why);
+	int err = client_query(&pmc_lib, WIRE_OP_READGROUP, &req, sizeof(req), rep, sizeof(*rep),
+			       why);
 
 	if (err)
 		return err;
-	client_exchange_close(&x);
 	return rep->n && rep->n <= WIRE_GROUP_MAX ? 0 :
 	       deny(why, -EPROTO, "pmcbpfd answers with %u members of a group", rep->n);
 }

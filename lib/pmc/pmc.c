@@ -252,18 +252,11 @@ static int rw_request(pmc_id_t pmcid, uint32_t flags, pmc_value_t value, pmc_val
 {
 	struct wire_rw_req req = { .pmcid = pmcid, .flags = flags, .value = value };
 	struct wire_rw_rep rep = { .value = 0 };
-	struct exchange x = {
-		.op = WIRE_OP_PMCRW, .request = &req, .request_len = sizeof(req), .send_fd = -1,
-		.payload = &rep, .payload_min = sizeof(rep), .payload_max = sizeof(rep),
-	};
-	int err = client_exchange(&pmc_lib, &x, why);
+	int err = client_query(&pmc_lib, WIRE_OP_PMCRW, &req, sizeof(req), &rep, sizeof(rep), why);
 
-	if (err)
-		return err;
-	client_exchange_close(&x);
-	if (old)
+	if (!err && old)
 		*old = rep.value;
-	return 0;
+	return err;
 }
 
 /* Takes no lock and defers no signal: a register's instruction may raise one. */
@@ -338,16 +331,7 @@ PMC_API_PUBLIC int pmc_set(pmc_id_t pmcid, pmc_value_t value)
 static int overflows_request(const struct wire_overflows_req *req, struct wire_overflows *rep,
 			     struct reason *why)
 {
-	struct exchange x = {
-		.op = WIRE_OP_OVERFLOWS, .request = req, .request_len = sizeof(*req),
-		.send_fd = -1,
-		.payload = rep, .payload_min = sizeof(*rep), .payload_max = sizeof(*rep),
-	};
-	int err = client_exchange(&pmc_lib, &x, why);
-
-	if (!err)
-		client_exchange_close(&x);
-	return err;
+	return client_query(&pmc_lib, WIRE_OP_OVERFLOWS, req, sizeof(*req), rep, sizeof(*rep), why);
 }
 
 PMC_API_PUBLIC int pmc_set_signal(pmc_id_t pmcid, int signo, uint32_t n)

@@ -20,16 +20,11 @@ static void name_terminate(char *name, size_t size)
 
 static int cpuinfo_request(struct lib *l, struct wire_cpuinfo *cpu, struct reason *why)
 {
-	struct exchange x = {
-		.op = WIRE_OP_GETCPUINFO, .send_fd = -1, .payload = cpu,
-		.payload_min = sizeof(*cpu), .payload_max = sizeof(*cpu),
-	};
 	unsigned int i;
-	int err = client_exchange(l, &x, why);
+	int err = client_query(l, WIRE_OP_GETCPUINFO, NULL, 0, cpu, sizeof(*cpu), why);
 
 	if (err)
 		return err;
-	client_exchange_close(&x);
 	if (cpu->nclass > WIRE_CLASS_MAX || cpu->ncpu == 0 || cpu->ncpu > 65536)
 		return deny(why, -EPROTO,
 			    "pmcbpfd describes a machine with %u CPUs and %u classes", cpu->ncpu,
@@ -359,16 +354,8 @@ PMC_API_PUBLIC int pmc_pmcinfo(int cpu, struct pmc_pmcinfo **info)
 static int losses_request(pmc_id_t pmcid, struct wire_losses *rep, struct reason *why)
 {
 	const struct wire_losses_req req = { .pmcid = pmcid };
-	struct exchange x = {
-		.op = WIRE_OP_GETLOSSES, .request = &req, .request_len = sizeof(req),
-		.send_fd = -1,
-		.payload = rep, .payload_min = sizeof(*rep), .payload_max = sizeof(*rep),
-	};
-	int err = client_exchange(&pmc_lib, &x, why);
 
-	if (!err)
-		client_exchange_close(&x);
-	return err;
+	return client_query(&pmc_lib, WIRE_OP_GETLOSSES, &req, sizeof(req), rep, sizeof(*rep), why);
 }
 
 PMC_API_PUBLIC int pmc_get_cut_chains(uint64_t *chains)
@@ -403,15 +390,11 @@ PMC_API_PUBLIC int pmc_get_driver_stats(struct pmc_driverstats *stats)
 {
 	struct reason *why = call_enter();
 	struct wire_driverstats rep = { .syscalls = 0 };
-	struct exchange x = {
-		.op = WIRE_OP_GETDRIVERSTATS, .send_fd = -1, .payload = &rep,
-		.payload_min = sizeof(rep), .payload_max = sizeof(rep),
-	};
-	int err = stats ? client_exchange(&pmc_lib, &x, why) : call_missing(why, "stats");
+	int err = stats ? client_query(&pmc_lib, WIRE_OP_GETDRIVERSTATS, NULL, 0, &rep,
+				       sizeof(rep), why) : call_missing(why, "stats");
 
 	if (err)
 		return call_leave(err);
-	client_exchange_close(&x);
 	*stats = (struct pmc_driverstats){
 		.pm_intr_ignored = rep.intr_ignored, .pm_intr_processed = rep.intr_processed,
 		.pm_intr_bufferfull = rep.intr_bufferfull, .pm_syscalls = rep.syscalls,

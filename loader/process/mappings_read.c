@@ -19,7 +19,6 @@
 
 #define KNOWN	  256u
 #define DEVICES	  256u
-#define KERNEL_MINOR_BITS 20		/* of a device's number in the kernel */
 
 /* An entry of a part; the name and its NUL follow, then zeros up to a multiple of 8. */
 struct part_entry {
@@ -354,7 +353,7 @@ int mappings_read_open(pid_t pid, uint32_t device, uint64_t inode)
 	f = r ? fopen(path, "re") : NULL;
 	while (f && fd == -ENOENT && getline(&line, &size, f) > 0)
 		if (line_split(line, &m) && m.ino == inode &&
-		    (m.major << KERNEL_MINOR_BITS | m.minor) == device)
+		    mappings_device(m.major, m.minor) == device)
 			fd = line_open(r, pid, &m);
 	free(line);
 	if (f)

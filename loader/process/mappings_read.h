@@ -33,6 +33,12 @@ struct mapping {
 /* The entry at *at of a part; false at its end. */
 bool mappings_read_next(const uint8_t *data, size_t len, size_t *at, struct mapping *m);
 
+/* The kernel's number of a device. */
+static inline uint32_t mappings_device(unsigned int major, unsigned int minor)
+{
+	return major << 20 | minor;
+}
+
 /*
  * Opens the file with this inode that the process maps executable; `device` is the kernel's number.
  * -ENOENT: there is none; -EOPNOTSUPP: another machine or a program answers for its file system.

@@ -19,7 +19,6 @@
 
 #define WORKER_MS 5000u			/* for a file that hangs, too */
 #define PATH_NS	  500000000u		/* within which a file's path is known */
-#define MINOR_BITS 20			/* of a device's number in the kernel */
 #define VISITS_AT_ONCE 16u		/* processes read in one turn of the event loop */
 #define ASKS	       4096u
 
@@ -100,7 +99,7 @@ static int file_open_path(const struct tables_request *q, const char *path)
 	if (file < 0)
 		return -errno;
 	if (!fstat(file, &st) && file_is_the_same(file, q) &&
-	    (major(st.st_dev) << MINOR_BITS | minor(st.st_dev)) == q->device) {
+	    mappings_device(major(st.st_dev), minor(st.st_dev)) == q->device) {
 		snprintf(link, sizeof(link), "/proc/self/fd/%d", file);
 		fd = open(link, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 		fd = fd < 0 ? -errno : fd;

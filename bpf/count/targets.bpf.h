@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The maps of targets and of their sets, which programs of several objects share. */
+#ifndef PMCBPF_TARGETS_BPF_H
+#define PMCBPF_TARGETS_BPF_H
+
+#include "vmlinux/vmlinux.h"
+#include <bpf/bpf_helpers.h>
+
+#include "count_abi.h"
+
+struct sets_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, ABI_MAX_SETS);
+	__type(key, u32);
+	__type(value, struct abi_set);
+};
+struct targets_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, ABI_MAX_TARGETS);
+	__type(key, u32);
+	__type(value, struct abi_target);
+};
+
+#endif
