@@ -23,6 +23,7 @@ static const struct opt options[] = {
 	  "list the daemon's tunables, show one, or set one" },
 	{ OPT_POLICY, "policy", NULL, "the administrator's rules: all for root, else yours" },
 	{ OPT_JSON, "json", NULL, "output of -L, -l, -s, --doctor, --policy, --tunable as JSON" },
+	{ OPT_OPENMETRICS, "openmetrics", NULL, "output of -s as OpenMetrics" },
 	{ OPT_HELP, "help", NULL, "this text" },
 	{ OPT_VERSION, "version", NULL, "the version" },
 };
@@ -33,7 +34,7 @@ static void control_usage(FILE *file)
 	fputs("Usage:\n"
 	      "       pmccontrol -L [--json]\n"
 	      "       pmccontrol -l [--json]\n"
-	      "       pmccontrol -s [--json]\n"
+	      "       pmccontrol -s [--json | --openmetrics]\n"
 	      "       pmccontrol --doctor [--json]\n"
 	      "       pmccontrol --policy [--json]\n"
 	      "       pmccontrol [-e ROW | -d ROW | -c CPU] ...\n"
@@ -133,6 +134,9 @@ static int control_option(struct control *control, int letter, const char *arg, 
 	case OPT_JSON:
 		control->json = true;
 		return 0;
+	case OPT_OPENMETRICS:
+		control->openmetrics = true;
+		return 0;
 	case OPT_HELP:
 		*ended = true;
 		return control_help();
@@ -165,6 +169,9 @@ static int control_parse(struct control *control, int argc, char *argv[], bool *
 	if (control->command == 'e' && control->json)
 		return fail(EX_USAGE, "option --json is used only with -L, -l, -s, --doctor, "
 			    "--policy and --tunable");
+	if (control->openmetrics && (control->command != 's' || control->json))
+		return fail(EX_USAGE, "option --openmetrics is used only with -s, and without "
+			    "--json");
 	if (control->command == 'e' && !control->nadmin)
 		return fail(EX_USAGE, "No PMCs specified to enable or disable");
 	return 0;
@@ -182,7 +189,7 @@ static int control_run(const struct control *control)
 	case 'l':
 		return show_rows(control);
 	case 's':
-		return show_statistics(control);
+		return statistics_show(control);
 	case 'P':
 		return policy_run(control);
 	case 'T':

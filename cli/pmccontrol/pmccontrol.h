@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * pmccontrol(8): state and administration of rows.  pmccontrol.c parses the command line into a
- * struct control, which chooses one of show.c (-L -l -s), admin.c (-c -e -d), tunable.c, policy.c
- * and doctor.c with the local gates of gates.c.  Everything runs in the main thread.
+ * struct control, which chooses one of show.c (-L -l), statistics.c (-s), admin.c (-c -e -d),
+ * tunable.c, policy.c and doctor.c with the local gates of gates.c.  Everything runs in the main
+ * thread.
  *
  * Functions that return int return 0 or an exit code, and have printed its line.  A query puts its
  * whole output together in memory before it prints it: if it fails half-way, nothing is printed.
@@ -30,7 +31,7 @@ struct control {
 	const char *command_option;	/* the option that chose it */
 	const char *tunable;		/* NAME, NAME=VALUE, or NULL: all */
 	int cpu;		/* the last -c */
-	bool json;
+	bool json, openmetrics;
 	struct admin *admin;
 	size_t nadmin;
 };
@@ -38,7 +39,9 @@ struct control {
 /* show.c: the queries, as text or JSON on stdout. */
 int show_rows(const struct control *control);
 int show_events(const struct control *control);
-int show_statistics(const struct control *control);
+
+/* statistics.c: the same, or as OpenMetrics. */
+int statistics_show(const struct control *control);
 
 /* show.c: prints and frees the output of a query; nothing is printed if `code` is not 0. */
 int show_print(struct buf *out, int code);

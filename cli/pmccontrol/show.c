@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* pmccontrol -L -l -s.  Scripts parse the text: its form never changes.  JSON has the same data. */
+/* pmccontrol -L -l.  Scripts parse the text: its form never changes.  JSON has the same data. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +7,6 @@
 
 #include <pmc.h>
 
-#include "lib/base/chain_end.h"
 #include "cli/common/common.h"
 #include "pmccontrol.h"
 
@@ -216,94 +215,4 @@ int show_events(const struct control *control)
 		buf_add(&out, "\n", 1);
 	}
 	return show_print(&out, code);
-}
-
-/* --- -s ------------------------------------------------------------------------------------- */
-
-#define FIGURE_LINE "%-40s "
-static const struct figure {
-	const char *text, *key;
-	size_t offset;
-} figures[] = {
-#define FIGURE(text, member) { text, #member, offsetof(struct pmc_driverstats, pm_##member) }
-	FIGURE("interrupts processed:", intr_processed),
-	FIGURE("non-PMC interrupts:", intr_ignored),
-	FIGURE("sampling stalls due to space shortages:", intr_bufferfull),
-	FIGURE("system calls:", syscalls),
-	FIGURE("system calls with errors:", syscall_errors),
-	FIGURE("buffer requests:", buffer_requests),
-	FIGURE("buffer requests failed:", buffer_requests_failed),
-	FIGURE("sampling log sweeps:", log_sweeps),
-#undef FIGURE
-};
-
-static void chains_put_json(struct json *json, const struct pmc_chains *c)
-{
-	json_number(json, "chains_cut", c->pm_cut);
-	json_number(json, "chains", c->pm_chains);
-	json_number(json, "chains_ended", c->pm_ended);
-	json_number(json, "chains_whole", c->pm_whole);
-	json_number(json, "chains_pointers", c->pm_pointers);
-	json_number(json, "chains_completed", c->pm_completed);
-	json_number(json, "chains_late", c->pm_late);
-	json_open(json, "cuts", '{');
-	for (uint32_t i = 0; i < CHAIN_ENDS; i++)
-		if (c->pm_cuts[i])
-			json_number(json, chain_end_cut_key(i), c->pm_cuts[i]);
-	json_close(json, '}');
-}
-
-/* The first line is older than the others. */
-static void chains_put_text(struct buf *out, const struct pmc_chains *c)
-{
-	const struct {
-		const char *text;
-		uint64_t value;
-	} lines[] = {
-		{ "call chains that lack callers:", c->pm_cut },
-		{ "call chains:", c->pm_chains },
-		{ "call chains whose end is known:", c->pm_ended },
-		{ "whole call chains:", c->pm_whole },
-		{ "call chains by frame pointers in part:", c->pm_pointers },
-		{ "call chains completed afterwards:", c->pm_completed },
-		{ "call chains for which that was too late:", c->pm_late },
-	};
-
-	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
-		buf_printf(out, FIGURE_LINE "%llu\n", lines[i].text,
-			   (unsigned long long)lines[i].value);
-	for (uint32_t i = 0; i < CHAIN_ENDS; i++)
-		if (c->pm_cuts[i])
-			buf_printf(out, "cut: %-35s %llu\n", chain_end_cut_text(i),
-				   (unsigned long long)c->pm_cuts[i]);
-}
-
-int show_statistics(const struct control *control)
-{
-	struct pmc_driverstats stats;
-	struct buf out = { 0 };
-	struct json json = { .out = &out };
-	struct pmc_chains chains;
-
-	if (pmc_get_driver_stats(&stats) != 0 || pmc_get_chains(PMC_ID_INVALID, &chains) != 0)
-		return fail_pmc(EX_OSERR, "ERROR: cannot retrieve driver statistics");
-	if (control->json)
-		json_open(&json, NULL, '{');
-	for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++) {
-		unsigned int value;
-
-		memcpy(&value, (const char *)&stats + figures[i].offset, sizeof(value));
-		if (control->json)
-			json_number(&json, figures[i].key, value);
-		else
-			buf_printf(&out, FIGURE_LINE "%u\n", figures[i].text, value);
-	}
-	if (control->json) {
-		chains_put_json(&json, &chains);
-		json_close(&json, '}');
-		buf_add(&out, "\n", 1);
-	} else {
-		chains_put_text(&out, &chains);
-	}
-	return show_print(&out, 0);
 }

@@ -44,3 +44,31 @@ teardown() { stop_daemon; }
 		pmcstat -o counts "${mode[@]}" "$event" true || { echo "$event" >&2; false; }
 	done < <(sed -n '/^SOFT$/,/^[A-Z]*$/s/^\t//p' list)
 }
+
+@test "-s: text, JSON and OpenMetrics have the same figures" {
+	client owner
+	for form in '' --json --openmetrics; do
+		# shellcheck disable=SC2086 # an option or none
+		pmccontrol -s $form >"figures$form"
+	done
+	# With Debian's python3, whose package this is.
+	/usr/bin/python3 - <<-'end'
+		import json
+		from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse
+
+		figures = json.load(open("figures--json"))
+		series = {s.name: s.value for f in parse(open("figures--openmetrics").read()) for s in f.samples if not s.labels}
+		reasons = [s for f in parse(open("figures--openmetrics").read()) for s in f.samples if s.labels]
+		text = [line.rsplit(" ", 1) for line in open("figures").read().splitlines() if not line.startswith("cut:")]
+		figures.pop("cuts")
+		# Each program asks, and so adds to the calls.
+		moves = {"syscalls", "syscall_errors"}
+		assert [k for k in figures] == [k[len("pmcbpf_"):-len("_total")] for k in series], series
+		assert all(series[f"pmcbpf_{k}_total"] == v for k, v in figures.items() if k not in moves)
+		assert [int(v) for _, v in text if "system calls" not in _] == [v for k, v in figures.items() if k not in moves]
+		assert {s.name for s in reasons} == {"pmcbpf_cuts_total"} and any(s.labels["reason"] == "table" for s in reasons)
+	end
+	run -64 pmccontrol -l --openmetrics
+	[ "$output" = 'pmccontrol: option --openmetrics is used only with -s, and without --json' ]
+	run -64 pmccontrol -s --json --openmetrics
+}
