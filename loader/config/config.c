@@ -106,7 +106,7 @@ static const struct {
 		"tunable offcpurate=%d out of range - using %d.", true),
 	[TUN_SOFTEVENTS] = NUMBER("kern.hwpmc.softevents", 16, 1, PMC_EV_DYN_COUNT,
 		PMC_EV_DYN_COUNT, "tunable \"softevents\"=%d out of range.", false),
-	[TUN_UNWIND] = NUMBER("kern.hwpmc.unwind", 0, 0, 1, 0,
+	[TUN_UNWIND] = NUMBER("kern.hwpmc.unwind", 1, 0, 1, 1,
 		"tunable unwind=%d out of range - using %d.", true),
 	/* Megabytes. */
 	[TUN_UNWIND_MEMORY] = NUMBER("kern.hwpmc.unwind_memory", 64, 2, 256, 64,

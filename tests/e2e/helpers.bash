@@ -89,6 +89,20 @@ files_are_read() {
 		[ "$(grep -o '[0-9]* files wait' "$DAEMON_LOG" | tail -n 1)" = '0 files wait' ]
 }
 
+# read_files: the daemon has the tables of the files that are mapped now
+read_files() {
+	# What the kernel's programs have asked for is read before the second request.
+	pmccontrol -l >/dev/null
+	pmccontrol -l >/dev/null
+	wait_for files_are_read
+}
+
+# learn COMMAND...: the daemon has the tables of what it maps
+learn() {
+	pmcstat -q -d -P CLOCK.HARD -O learned "$@" >/dev/null
+	read_files
+}
+
 # The command that starts a daemon on PMCBPF_SOCKET.  PMCBPF_UNIT names a unit file whose sandbox it gets; there it has a socket in
 # a runtime directory of its own, because the unit shows it no other place to write to.
 daemon_command() {

@@ -69,7 +69,7 @@ top=(pmcstat -n 1 -P CLOCK.HARD -T)
 }
 
 @test "keys: views, PMCs, sums, pause, help; the terminal is restored" {
-	on_terminal 24x80 wait='deep +leaf +outer:100.0' colours raw \
+	on_terminal 24x132 wait='deep +leaf +outer:100.0' colours raw \
 		type=n wait='Key: n => call tree' wait='CALLTREE' wait='main( outer)+ leaf$' \
 		type=n wait='=> processes' wait='^100\.0 +[0-9]+ deep +leaf:100' \
 		type=n wait='=> threads' wait='TID' type=n wait='=> callers' \

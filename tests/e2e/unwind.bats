@@ -9,7 +9,7 @@ load helpers
 
 # A PMC of all CPUs needs the mappings of all processes.
 setup() {
-	in_tmpdir_with_daemon -o kern.hwpmc.unwind=1 -o kern.hwpmc.debugflags='sampling=read,init'
+	in_tmpdir_with_daemon -o kern.hwpmc.debugflags='sampling=read,init'
 	client all
 	expect all 'log 0' log log
 	expect all 'start 0' alloc 0 15 0x20004 0 0x80 setcount 1000000000 start
@@ -18,13 +18,7 @@ setup() {
 export -f files_are_read daemon_answers asleep
 export DAEMON_LOG
 
-# learn COMMAND...: the daemon has the tables of what it maps
-learn() {
-	"$@" >/dev/null
-	wait_for files_are_read
-}
-
-# learn_unwound PROGRAM: the same of a program that is there until then
+# learn_unwound PROGRAM: as learn, of a program that is there until then
 learn_unwound() {
 	"$1" asleep 3>&- &
 	TARGET=$!

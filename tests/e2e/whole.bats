@@ -8,21 +8,7 @@ load helpers
 
 FAULTS=0x20004 CHAIN=0x80 SAMPLES=0x21
 
-setup() { in_tmpdir_with_daemon -o kern.hwpmc.unwind=1 -o kern.hwpmc.debugflags='sampling=read,init'; }
-
-# read_files: the daemon knows the files that are mapped
-read_files() {
-	# What the kernel's programs have asked for is read before the second request.
-	pmccontrol -l >/dev/null
-	pmccontrol -l >/dev/null
-	wait_for files_are_read
-}
-
-# learn COMMAND...: the daemon knows the files that it maps
-learn() {
-	pmcstat -q -d -P CLOCK.HARD -O learned "$@" >/dev/null
-	read_files
-}
+setup() { in_tmpdir_with_daemon -o kern.hwpmc.debugflags='sampling=read,init'; }
 
 # ends: of the samples with a part in user code, the number for each end
 ends() {
@@ -71,9 +57,14 @@ all_are_whole() {
 	cp "$(command -v cat)" mine
 	cp "$(ldd mine | awk '/libc\.so/ { print $3 }')" .
 	learn env true
-	mkfifo gate
-	pmcstat -q -d -n 1 -P PAGE_FAULT.ALL -O log env LD_LIBRARY_PATH=. ./mine gate &
+	mkfifo begin gate
+	pmcstat -q -d -n 1 -P PAGE_FAULT.ALL -O log sh -c 'read -r _ <begin; LD_LIBRARY_PATH=. exec ./mine gate' &
+	exec 5>begin
+	# No table is made while the program maps its files, and takes its samples.
+	kill -STOP "$DAEMON_PID"
+	echo >&5
 	exec 5>gate
+	kill -CONT "$DAEMON_PID"
 	read_files
 	exec 5>&-
 	wait $!
@@ -151,7 +142,7 @@ all_are_whole() {
 
 @test "kern.hwpmc.unwind_memory is a limit: chains end in files without room as if there were no table" {
 	stop_daemon
-	start_daemon -o kern.hwpmc.unwind=1 -o kern.hwpmc.unwind_memory=2 -o kern.hwpmc.debugflags='sampling=read'
+	start_daemon -o kern.hwpmc.unwind_memory=2 -o kern.hwpmc.debugflags='sampling=read'
 	for i in $(seq 200); do echo "int f$i(int a) { for (int i = 0; i < a; i++) a ^= i * $i; return a; }"; done >made.c
 	learn gcc -O2 -c -o /dev/null made.c
 	learn python3 -S -c 0
