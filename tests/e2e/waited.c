@@ -44,7 +44,7 @@ static uint64_t clock_of(clockid_t id)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-static struct figures figures(void)
+static uint64_t queue_time(void)
 {
 	FILE *f = fopen("/proc/thread-self/schedstat", "r");
 	unsigned long long ran, queue;
@@ -52,7 +52,19 @@ static struct figures figures(void)
 	if (!f || fscanf(f, "%llu %llu", &ran, &queue) != 2)
 		die("/proc/thread-self/schedstat");
 	fclose(f);
-	return (struct figures){ .time = clock_of(CLOCK_MONOTONIC), .queue = queue };
+	return queue;
+}
+
+/* Both of one moment: the thread has not been preempted between them. */
+static struct figures figures(void)
+{
+	struct figures now;
+
+	do {
+		now.queue = queue_time();
+		now.time = clock_of(CLOCK_MONOTONIC);
+	} while (queue_time() != now.queue);
+	return now;
 }
 
 __attribute__((noinline)) static void sleep_once(void)

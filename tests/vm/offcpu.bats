@@ -7,7 +7,7 @@ load helpers
 
 setup_file() {
 	vm_start
-	vm_daemon -o kern.hwpmc.offcpurate=1000000 -o kern.hwpmc.unwind=1
+	vm_daemon -o kern.hwpmc.offcpurate=1000000
 }
 
 setup() {

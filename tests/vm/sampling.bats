@@ -311,7 +311,6 @@ begins_where_it_should() {
 	# shellcheck disable=SC2016 # the guest's shell expands it
 	run vm_sh 'status=0
 		pid=$(pidof pmcbpfd | tr " " "\n" | sort -n | head -n 1)
-		pmccontrol --tunable kern.hwpmc.unwind=1
 		pmccontrol --tunable kern.hwpmc.debugflags=sampling=read
 		pmcstat -q -n 1000000000 -S PAGE_FAULT.ALL -O /tmp/all & stat=$!
 		until grep -q "files wait" /tmp/pmcbpfd.log; do usleep 20000; unwound vfork; done
