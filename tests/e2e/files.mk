@@ -207,6 +207,14 @@ $(O)/tests/truth: $(patsubst %.c,$(O)/obj/%.o,$(filter-out %.bpf.c,$(wildcard te
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -ldw -lbpf -lelf -lz
 E2E_NEEDS += $(UNWOUND) $(UNWOUND_LIBRARIES) $(O)/tests/truth
 
+# Python's frames, by the product's walk.
+LINT_C += tests/e2e/frames.c
+E2E_NEEDS += $(O)/tests/frames
+$(O)/tests/frames: $(O)/obj/tests/e2e/frames.o $(LOADER_A) $(BASE_A)
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -ldw -lelf
+
 # The benchmark, built with its own makefile.
 E2E_NEEDS += $(O)/bench/pmcbpf-bench
 

@@ -1,0 +1,59 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Python's frames, by the product's walk over a running interpreter: each function, file and line is the one that Python
+# itself reports, and each call of the interpreter's loop is one native frame of libdwfl's walk.  All interpreters of
+# 3.11 to 3.13 on this machine are tested.
+
+load helpers
+
+setup() { cd "$BATS_TEST_TMPDIR" || return; }
+teardown() {
+	[ -z "$PYTHON" ] || kill -KILL "$PYTHON" 2>/dev/null || true
+	[ -z "$STANDING" ] || kill -KILL "$STANDING" 2>/dev/null || true
+}
+
+interpreters() {
+	local path
+	for path in /usr/bin/python3.1[1-3] /usr/local/bin/python3.1[1-3] "${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.1[1-3].*/bin/python3; do
+		[ ! -x "$path" ] || echo "$path"
+	done
+}
+
+# frames_agree PYTHON [fork]
+frames_agree() {
+	mkfifo hold
+	"$1" "$BATS_TEST_DIRNAME/frames.py" "${@:2}" <hold >expected 3>&- &
+	PYTHON=$!
+	exec 5>hold
+	wait_for grep -aq ^E expected
+	STANDING=$(sed -n 's/^E //p' expected)
+	# shellcheck disable=SC2046 # a number in each line
+	run --separate-stderr "$BUILD/tests/frames" "$STANDING" $(sed -n 's/^T //p' expected)
+	status_is 0
+	diff -a <(grep -av '^E' expected) <(grep -av '^L' <<<"$output") >&2
+	[ "$(grep -ac '^L' <<<"$output")" -gt "${LOOPS:-0}" ]
+	exec 5>&-
+	wait $PYTHON
+	PYTHON=''
+	STANDING=''
+	rm hold
+}
+
+need_interpreters() {
+	[ -n "$(interpreters)" ] || skip "no Python 3.11 to 3.13 on this machine"
+}
+
+@test "frames: functions, generators, coroutines, callbacks through C, methods, modules, and names and lines of all forms" {
+	need_interpreters
+	for python in $(interpreters); do
+		LOOPS=60 frames_agree "$python"
+	done
+}
+
+@test "frames: of a child after fork(2), whose thread has another number" {
+	need_interpreters
+	for python in $(interpreters); do
+		frames_agree "$python" fork
+	done
+}
