@@ -33,7 +33,7 @@ struct python_walk {
 	__u64 frame;			/* to be taken next; 0: none */
 	__u64 loop;			/* the _PyCFrame of the call that runs it … */
 	__u64 caller;			/* … and the frame at which its caller's call stands */
-	__u64 word[PYTHON_CODE_WORDS];
+	__u64 word[PYTHON_WORDS];
 };
 
 static inline int python_search_begin(struct python_search *s, const struct python_process *p,
@@ -116,15 +116,16 @@ static inline __u64 python_hash_add(__u64 hash, __u64 word)
 
 /*
  * A hash of what does not change in a code object, and of its name's text by the interpreter's own
- * hash.  Word 0 counts references, word 6 of 3.11 calls.  0: it is no code object.
+ * hash.  `word` has room for PYTHON_WORDS; word 0 counts references, word 6 of 3.11 calls.  0: it
+ * is no code object.
  */
 static inline __u64 python_code_identity(const __u64 *word, const struct python_process *p,
 					 void *arg)
 {
-	const __u64 name = word[p->layout.code_qualname / 8 % PYTHON_CODE_WORDS];
+	const __u64 name = word[p->layout.code_qualname / 8 % PYTHON_WORDS];
 	__u64 hash = 0, text = 0;
 
-	if (word[p->layout.type / 8 % PYTHON_CODE_WORDS] != p->code_type ||
+	if (word[p->layout.type / 8 % PYTHON_WORDS] != p->code_type ||
 	    PYTHON_READ(arg, &text, 8, name + p->layout.text_hash))
 		return 0;
 	for (int i = 1; i < (int)PYTHON_CODE_WORDS; i++)
@@ -137,7 +138,7 @@ static inline int python_code_take(struct python_walk *w, const struct python_pr
 				   struct python_frame *out, __u64 code, __u64 instruction,
 				   void *arg)
 {
-	if (PYTHON_READ(arg, w->word, sizeof(w->word), code))
+	if (PYTHON_READ(arg, w->word, PYTHON_CODE_WORDS * 8, code))
 		return PYTHON_CUT_MEMORY;
 	out->identity = python_code_identity(w->word, p, arg);
 	if (!out->identity)
@@ -161,10 +162,10 @@ static inline int python_walk_step(struct python_walk *w, const struct python_pr
 		return PYTHON_END;
 	if (PYTHON_READ(arg, w->word, PYTHON_FRAME_WORDS * 8, frame))
 		return PYTHON_CUT_MEMORY;
-	code = w->word[l->frame_code / 8 % PYTHON_FRAME_WORDS];
-	previous = w->word[l->frame_previous / 8 % PYTHON_FRAME_WORDS];
-	instruction = w->word[l->frame_instruction / 8 % PYTHON_FRAME_WORDS];
-	entry = w->word[l->frame_entry / 8 % PYTHON_FRAME_WORDS] >> l->frame_entry % 8 * 8 & 0xff;
+	code = w->word[l->frame_code / 8 % PYTHON_WORDS];
+	previous = w->word[l->frame_previous / 8 % PYTHON_WORDS];
+	instruction = w->word[l->frame_instruction / 8 % PYTHON_WORDS];
+	entry = w->word[l->frame_entry / 8 % PYTHON_WORDS] >> l->frame_entry % 8 * 8 & 0xff;
 	if (entry != l->entry_value || l->entry_has_code) {
 		step = python_code_take(w, p, out, code, instruction, arg);
 		if (step != PYTHON_GO)

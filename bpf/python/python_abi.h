@@ -21,6 +21,7 @@
 
 #define PYTHON_FRAME_WORDS 9u		/* of a frame: the part that is read */
 #define PYTHON_CODE_WORDS  18u		/* … of a code object */
+#define PYTHON_WORDS	   32u		/* room for either: a power of two, for the verifier */
 #define PYTHON_NONE	   0xffffffffu	/* an offset: this version has no such member */
 
 /* Offsets are in bytes; those of frames and code objects are within the parts above. */

@@ -264,7 +264,7 @@ int python_code_read(struct python_code **out, const struct python_process *p,
 		     const struct python_memory *m, uint64_t address, uint64_t identity)
 {
 	const struct code_memory c = { m, p };
-	__u64 word[PYTHON_CODE_WORDS];
+	__u64 word[PYTHON_WORDS];
 	uint64_t size = 0;
 	struct python_code *code = NULL;
 	int err = code_words_read(&c, word, address, identity);

@@ -40,7 +40,7 @@ struct python_code {
 	char name[PYTHON_TEXT];		/* the qualified name, in UTF-8 */
 	char file[PYTHON_TEXT];
 	int32_t first_line;
-	uint32_t nlines;		/* bytes; 0: a frame of the interpreter's own, not a function */
+	uint32_t nlines;		/* bytes; 0: the interpreter's own, not a function */
 	uint8_t lines[];
 };
 

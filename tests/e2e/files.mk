@@ -208,12 +208,23 @@ $(O)/tests/truth: $(patsubst %.c,$(O)/obj/%.o,$(filter-out %.bpf.c,$(wildcard te
 E2E_NEEDS += $(UNWOUND) $(UNWOUND_LIBRARIES) $(O)/tests/truth
 
 # Python's frames, by the product's walk.
-LINT_C += tests/e2e/frames.c
+LINT_C += tests/e2e/frames.c tests/e2e/frames_kernel.c
+LINT_NEEDS += $(O)/tests/frames.skel.h
 E2E_NEEDS += $(O)/tests/frames
-$(O)/tests/frames: $(O)/obj/tests/e2e/frames.o $(LOADER_A) $(BASE_A)
+$(O)/tests/frames.bpf.o: tests/e2e/frames.bpf.c tests/e2e/frames_abi.h $(wildcard bpf/python/*.h)
+	$(call say,BPF,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CLANG) $(BPF_CFLAGS) -D__TARGET_ARCH_$(patsubst x86_64,x86,$(ARCH)) -c -o $@ $<
+
+$(O)/tests/frames.skel.h: $(O)/tests/frames.bpf.o
+	$(call say,SKEL,$@)
+	$(Q)$(BPFTOOL) gen skeleton $< name frames_bpf >$@.tmp && mv $@.tmp $@
+
+$(O)/obj/tests/e2e/frames_kernel.o: $(O)/tests/frames.skel.h
+$(O)/tests/frames: $(O)/obj/tests/e2e/frames.o $(O)/obj/tests/e2e/frames_kernel.o $(LOADER_A) $(BASE_A)
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -ldw -lelf
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -ldw -lbpf -lelf -lz
 
 # The benchmark, built with its own makefile.
 E2E_NEEDS += $(O)/bench/pmcbpf-bench

@@ -2,12 +2,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # Python's frames, by the product's walk over a running interpreter: each function, file and line is the one that Python
-# itself reports, and each call of the interpreter's loop is one native frame of libdwfl's walk.  All interpreters of
-# 3.11 to 3.13 on this machine are tested.
+# itself reports, each call of the interpreter's loop is one native frame of libdwfl's walk, and a program in the kernel
+# finds the same frames.  All interpreters of 3.11 to 3.13 on this machine are tested.
 
 load helpers
 
-setup() { cd "$BATS_TEST_TMPDIR" || return; }
+setup() {
+	need_root
+	cd "$BATS_TEST_TMPDIR" || return
+}
 teardown() {
 	[ -z "$PYTHON" ] || kill -KILL "$PYTHON" 2>/dev/null || true
 	[ -z "$STANDING" ] || kill -KILL "$STANDING" 2>/dev/null || true
@@ -26,12 +29,12 @@ frames_agree() {
 	"$1" "$BATS_TEST_DIRNAME/frames.py" "${@:2}" <hold >expected 3>&- &
 	PYTHON=$!
 	exec 5>hold
-	wait_for grep -aq ^E expected
-	STANDING=$(sed -n 's/^E //p' expected)
-	# shellcheck disable=SC2046 # a number in each line
-	run --separate-stderr "$BUILD/tests/frames" "$STANDING" $(sed -n 's/^T //p' expected)
+	wait_for grep -aq ^P expected
+	STANDING=$(sed -n 's/^P //p' expected)
+	wait_for is_stopped "$STANDING"
+	run --separate-stderr "$BUILD/tests/frames" "$STANDING" expected
 	status_is 0
-	diff -a <(grep -av '^E' expected) <(grep -av '^L' <<<"$output") >&2
+	diff -a <(grep -a '^[TF]' expected) <(grep -a '^[TF]' <<<"$output") >&2
 	[ "$(grep -ac '^L' <<<"$output")" -gt "${LOOPS:-0}" ]
 	exec 5>&-
 	wait $PYTHON

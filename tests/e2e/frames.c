@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * frames PID TID...: Python's frames of threads, by the product's walk over the memory of the
- * process, and compared with libdwfl's walk over the native stack: the calls of the interpreter's
- * loop are exactly the native frames in which the walk's addresses are.
+ * frames PID FILE: lets a stopped process go on until it has written its threads into the file, and
+ * walks over their Python frames: by a program in the kernel, at the system call in which they
+ * stand, and over the memory of the process.  Both find the same.  It compares them with libdwfl's
+ * walk over the native stack: the calls of the interpreter's loop are exactly the native frames in
+ * which the walk's addresses are.
  *
  *	T number of the thread
  *	F qualified name|file|line
  *	L frames of a call of the loop
+ *	K frames found in the kernel, and the time in ns
  */
 #include <elfutils/libdwfl.h>
 #include <err.h>
@@ -14,12 +17,14 @@
 #include <fcntl.h>
 #include <gelf.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "frames_kernel.h"
 #include "loader/python/python.h"
 
 static pid_t pid;
@@ -80,8 +85,9 @@ static struct python_process interpreter(void)
 		char mode[5];
 		int fd, error;
 
-		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %*s %4095[^\n]", &start, &end,
-			   mode, &offset, file) != 5 || mode[2] != 'x' || file[0] != '/')
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %*s %4095[^\n]",
+			   &start, &end, mode, &offset, file) != 5 || mode[2] != 'x' ||
+		    file[0] != '/')
 			continue;
 		fd = open(file, O_RDONLY | O_CLOEXEC);
 		error = fd < 0 ? -errno : python_file_read(&p, fd, &why);
@@ -119,35 +125,48 @@ static void frame_print(const struct python_process *p, const struct python_fram
 	free(c);
 }
 
+/* The frames are as many as the kernel's program has found, and the same. */
+static void frames_compare(const struct frames_taken *taken, pid_t tid,
+			   const struct python_frame *frame, unsigned int n)
+{
+	if (taken->step != PYTHON_END || taken->n != n ||
+	    memcmp(taken->frame, frame, n * sizeof(*frame)) != 0)
+		errx(1, "thread %d: the kernel's program found %u frames, not %u, or others: %d",
+		     tid, taken->n, n, taken->step);
+	printf("K %u %llu\n", n, (unsigned long long)taken->ns);
+}
+
 static void thread_walk(const struct python_process *p, pid_t tid, struct loops *loops)
 {
-	struct python_frame frame;
+	static struct python_frame frame[STEPS];
 	struct python_search search;
 	struct python_walk w;
-	unsigned int n = 0, steps = 0;
+	unsigned int n = 0, in_loop = 0;
 	int step = python_search_begin(&search, p, (uint64_t)tid, (void *)&memory);
 
-	while (step == PYTHON_GO && steps++ < STEPS)
+	for (unsigned int i = 0; step == PYTHON_GO && i < STEPS; i++)
 		step = python_search_step(&search, p, (void *)&memory);
 	if (step != PYTHON_END)
 		errx(1, "thread %d: its state: %d", tid, step);
 	printf("T %d\n", tid);
 	step = python_walk_begin(&w, p, search.found, (void *)&memory);
-	while (step == PYTHON_GO && steps++ < STEPS) {
-		step = python_walk_step(&w, p, &frame, (void *)&memory);
-		if (step == PYTHON_GO && frame.code) {
-			frame_print(p, &frame);
-			n++;
-		}
-		if (step != PYTHON_GO || !frame.loop)
+	for (; step == PYTHON_GO && n < STEPS; n++) {
+		step = python_walk_step(&w, p, &frame[n], (void *)&memory);
+		if (step != PYTHON_GO)
+			break;
+		if (frame[n].code)
+			frame_print(p, &frame[n]);
+		in_loop += frame[n].code != 0;
+		if (!frame[n].loop)
 			continue;
-		printf("L %u\n", n);
-		n = 0;
+		printf("L %u\n", in_loop);
+		in_loop = 0;
 		if (loops->n < LOOPS)
-			loops->at[loops->n++] = frame.loop;
+			loops->at[loops->n++] = frame[n].loop;
 	}
 	if (step != PYTHON_END)
 		errx(1, "thread %d: its frames: %d", tid, step);
+	frames_compare(frames_kernel_taken(tid), tid, frame, n);
 }
 
 /* --- the native stack ------------------------------------------------------------------------- */
@@ -210,29 +229,83 @@ static bool thread_compare(Dwfl *dwfl, const struct python_process *p, pid_t tid
 	if (dwfl_getthread_frames(dwfl, tid, native_frame, &job) && !job.loops.sp)
 		errx(2, "libdwfl: thread %d: %s", tid, dwfl_errmsg(-1));
 	if (job.loops.wrong || job.loops.next != job.loops.n || !job.loops.n) {
-		warnx("thread %d: %u calls of the loop, %u in native frames, %u native frames of others or without one",
+		warnx("thread %d: %u calls of the loop, %u found in native frames; wrong: %u",
 		      tid, job.loops.n, job.loops.next, job.loops.wrong);
 		return false;
 	}
 	return true;
 }
 
+/* --- the threads ------------------------------------------------------------------------------ */
+
+#ifdef __aarch64__
+#define READ_CALL 63
+#else
+#define READ_CALL 0
+#endif
+
+static bool thread_stands(pid_t tid)
+{
+	char path[64];
+	int call = -1;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", pid, tid);
+	f = fopen(path, "re");
+	if (!f || fscanf(f, "%d", &call) != 1)
+		call = -1;
+	if (f)
+		fclose(f);
+	return call == READ_CALL;
+}
+
+/* The threads of a list that is complete, and that stand; or 0. */
+static unsigned int threads_read(const char *path, pid_t *tids, unsigned int room)
+{
+	FILE *f = fopen(path, "re");
+	char line[PYTHON_TEXT * 3];
+	unsigned int n = 0, ends = 0;
+
+	if (!f)
+		err(2, "%s", path);
+	while (fgets(line, sizeof(line), f)) {
+		ends += *line == 'E';
+		if (*line == 'T' && n < room)
+			tids[n++] = atoi(line + 1);
+	}
+	fclose(f);
+	for (unsigned int i = 0; ends && i < n; i++)
+		ends = thread_stands(tids[i]);
+	return ends ? n : 0;
+}
+
 int main(int argc, char **argv)
 {
 	Dwfl *dwfl = dwfl_begin(&callbacks);
 	struct python_process p;
+	unsigned int n = 0;
 	bool good = true;
+	pid_t tids[64];
 
 	elf_version(EV_CURRENT);
-	if (argc < 3)
-		errx(2, "usage: frames PID TID...");
+	if (argc != 3)
+		errx(2, "usage: frames PID FILE");
 	pid = atoi(argv[1]);
 	p = interpreter();
+	frames_kernel_begin(pid, &p);
+	if (kill(pid, SIGCONT))
+		err(2, "process %d", pid);
+	for (int waits = 0; !n && waits < 6000; waits++) {
+		usleep(10000);
+		n = threads_read(argv[2], tids, sizeof(tids) / sizeof(tids[0]));
+	}
+	if (!n)
+		errx(2, "process %d has not come to stand", pid);
 	if (!dwfl || dwfl_linux_proc_report(dwfl, pid) || dwfl_report_end(dwfl, NULL, NULL) ||
 	    dwfl_linux_proc_attach(dwfl, pid, false))
 		errx(2, "libdwfl: %s", dwfl_errmsg(-1));
-	for (int i = 2; i < argc; i++)
-		good &= thread_compare(dwfl, &p, atoi(argv[i]));
+	for (unsigned int i = 0; i < n; i++)
+		good &= thread_compare(dwfl, &p, tids[i]);
 	dwfl_end(dwfl);
 	return !good;
 }

@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Python code that stands still at known places: in each thread another shape of calls.
 
-Prints the threads' frames as Python itself reports them, innermost first, and waits for the end of its input:
+Stops first.  Then it prints the threads' frames as Python itself reports them, innermost first, and waits for the end
+of its input:
+  P number of the process
   T number of the thread
   F qualified name|file|line
+  E
 """
 import asyncio
 import functools
 import importlib
 import os
 import re
+import signal
 import sys
 import tempfile
 import threading
@@ -188,6 +192,11 @@ def shown(text):
     return text
 
 
+def stop():
+    os.write(1, b'P %d\n' % os.getpid())
+    os.kill(os.getpid(), signal.SIGSTOP)
+
+
 def report():
     frames = sys._current_frames()
     out = b''
@@ -200,7 +209,7 @@ def report():
         while frame:
             out += b'F %s|%s|%d\n' % (shown(frame.f_code.co_qualname), shown(frame.f_code.co_filename), frame.f_lineno)
             frame = frame.f_back
-    os.write(1, out + b'E %d\n' % os.getpid())
+    os.write(1, out + b'E\n')
     os.read(0, 1)
     os._exit(0)
 
@@ -217,8 +226,10 @@ def main():
         if os.fork():
             os.wait()
             return
+        stop()
         threading.Thread(target=report_later).start()
         nested()
+    stop()
     for shape in SHAPES:
         before = len(STANDING)
         threading.Thread(target=shape, daemon=True).start()

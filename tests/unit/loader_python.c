@@ -220,7 +220,7 @@ struct text {
 };
 
 struct objects {
-	uint64_t code[18];
+	uint64_t code[PYTHON_WORDS];	/* 18 of them are read */
 	struct text name, file;
 	uint64_t lines[4];
 	uint8_t entries[512];
@@ -238,9 +238,10 @@ static int space_read(const struct python_memory *m, void *to, size_t size, uint
 
 	if (++s->reads == s->change_at)
 		s->o.code[9]++;
-	if (address < CODE || address - CODE > sizeof(s->o) || size > sizeof(s->o) - (address - CODE))
+	address -= CODE;
+	if (address > sizeof(s->o) || size > sizeof(s->o) - address)
 		return -EFAULT;
-	memcpy(to, (const char *)&s->o + (address - CODE), size);
+	memcpy(to, (const char *)&s->o + address, size);
 	return 0;
 }
 
