@@ -10,11 +10,14 @@
 #define PHDRS_MAX	512u
 #define FRAME_NAME	".eh_frame"
 #define X86_64_UNWIND	0x70000001u	/* the type of .eh_frame by the x86-64 ABI */
+#define NAME_MAX_SIZE	16u		/* of the sections that are looked for */
+#define PLT_FIRST_SIZE	32u		/* of arm64's first entry, which calls the linker */
 
 struct image_file {
 	const struct unwind_input *in;
 	Elf64_Ehdr head;
 	Elf64_Phdr *phdrs;
+	Elf64_Shdr *sections;		/* NULL: there are none */
 	struct reason *why;
 };
 
@@ -121,6 +124,34 @@ uint64_t image_clip(const struct image *image, uint64_t start, uint64_t size)
 	return 0;
 }
 
+/* --- sections --------------------------------------------------------------------------------- */
+
+static int image_sections_read(struct image_file *f)
+{
+	const Elf64_Ehdr *h = &f->head;
+
+	if (!h->e_shoff || h->e_shentsize != sizeof(*f->sections) || h->e_shstrndx >= h->e_shnum)
+		return 0;
+	f->sections = calloc(h->e_shnum, sizeof(*f->sections));
+	if (!f->sections)
+		return deny(f->why, -ENOMEM, "no memory for section headers");
+	return image_bytes(f, h->e_shoff, f->sections, h->e_shnum * sizeof(*f->sections));
+}
+
+/* Whether the section has that name, and contents. */
+static bool image_section_is(const struct image_file *f, const Elf64_Shdr *sh, const char *want)
+{
+	const Elf64_Shdr *names = &f->sections[f->head.e_shstrndx];
+	const size_t size = strlen(want) + 1;
+	struct reason unused;
+	const struct image_file quiet = { .in = f->in, .why = &unused };
+	char name[NAME_MAX_SIZE];
+
+	return sh->sh_flags & SHF_ALLOC && !(sh->sh_flags & SHF_COMPRESSED) && sh->sh_size &&
+	       !image_bytes(&quiet, names->sh_offset + sh->sh_name, name, size) &&
+	       !memcmp(name, want, size);
+}
+
 /* --- .eh_frame -------------------------------------------------------------------------------- */
 
 static int image_frame_load(struct image_file *f, struct image *image, uint64_t offset,
@@ -139,41 +170,18 @@ static int image_frame_load(struct image_file *f, struct image *image, uint64_t 
 	return image_bytes(f, offset, image->owned, size);
 }
 
-/* Whether the section has that name, and contents. */
-static bool image_is_frame(const struct image_file *f, const Elf64_Shdr *sh,
-			   const Elf64_Shdr *names)
-{
-	struct reason unused;
-	const struct image_file quiet = { .in = f->in, .why = &unused };
-	char name[sizeof(FRAME_NAME)];
-
-	return (sh->sh_type == SHT_PROGBITS || sh->sh_type == X86_64_UNWIND) &&
-	       sh->sh_flags & SHF_ALLOC && !(sh->sh_flags & SHF_COMPRESSED) && sh->sh_size &&
-	       !image_bytes(&quiet, names->sh_offset + sh->sh_name, name, sizeof(name)) &&
-	       !memcmp(name, FRAME_NAME, sizeof(name));
-}
-
-/* By name.  1; 0: there is none, or no section headers. */
+/* 1; 0: there is none. */
 static int image_frame_section(struct image_file *f, struct image *image)
 {
-	const Elf64_Ehdr *h = &f->head;
-	Elf64_Shdr *sh = NULL;
-	int found = 0, err = 0;
+	for (unsigned int i = 0; f->sections && i < f->head.e_shnum; i++) {
+		const Elf64_Shdr *sh = &f->sections[i];
 
-	if (!h->e_shoff || h->e_shentsize != sizeof(*sh) || h->e_shstrndx >= h->e_shnum)
-		return 0;
-	sh = calloc(h->e_shnum, sizeof(*sh));
-	if (!sh)
-		return deny(f->why, -ENOMEM, "no memory for section headers");
-	err = image_bytes(f, h->e_shoff, sh, h->e_shnum * sizeof(*sh));
-	for (unsigned int i = 0; !err && !found && i < h->e_shnum; i++) {
-		if (!image_is_frame(f, &sh[i], &sh[h->e_shstrndx]))
-			continue;
-		found = 1;
-		err = image_frame_load(f, image, sh[i].sh_offset, sh[i].sh_size, sh[i].sh_addr);
+		if ((sh->sh_type == SHT_PROGBITS || sh->sh_type == X86_64_UNWIND) &&
+		    image_section_is(f, sh, FRAME_NAME))
+			return image_frame_load(f, image, sh->sh_offset, sh->sh_size, sh->sh_addr)
+				?: 1;
 	}
-	free(sh);
-	return err ?: found;
+	return 0;
 }
 
 /* The loaded segment that has this address in its file part. */
@@ -226,6 +234,45 @@ static int image_frame_read(struct image_file *f, struct image *image)
 	return found < 0 ? found : 0;
 }
 
+/* --- procedure linkage tables ----------------------------------------------------------------- */
+
+/* The first entry begins with its push; or with a landing pad, and the push behind it. */
+static int image_plt_add(struct image_file *f, struct image *image, const Elf64_Shdr *sh)
+{
+	static const uint32_t push = 0xa9bf7bf0;	/* stp x16, x30, [sp, #-16]! */
+	struct image_plt *plt = &image->plt[image->nplt++];
+	uint32_t words[2];
+	int err;
+
+	*plt = (struct image_plt){ .start = sh->sh_addr, .size = sh->sh_size };
+	if (sh->sh_size < PLT_FIRST_SIZE)
+		return 0;
+	err = image_bytes(f, sh->sh_offset, words, sizeof(words));
+	for (uint32_t i = 0; !err && !plt->pushed_size && i < 2; i++) {
+		if (words[i] != push)
+			continue;
+		plt->pushed = sh->sh_addr + 4 * i + 4;
+		plt->pushed_size = PLT_FIRST_SIZE - 4 * i - 4;
+	}
+	return err;
+}
+
+static int image_plts_read(struct image_file *f, struct image *image)
+{
+	int err = 0;
+
+	if (image->arch != UNWIND_ARM64 || !f->sections)
+		return 0;
+	for (unsigned int i = 0; !err && i < f->head.e_shnum && image->nplt < IMAGE_PLTS; i++) {
+		const Elf64_Shdr *sh = &f->sections[i];
+
+		if (sh->sh_type == SHT_PROGBITS && sh->sh_flags & SHF_EXECINSTR &&
+		    (image_section_is(f, sh, ".plt") || image_section_is(f, sh, ".iplt")))
+			err = image_plt_add(f, image, sh);
+	}
+	return err;
+}
+
 /* --- the vdso --------------------------------------------------------------------------------- */
 
 /*
@@ -260,11 +307,14 @@ int image_read(struct image *image, const struct unwind_input *in, struct reason
 	*image = (struct image){ .ncode = 0 };
 	err = image_head_read(&f, image);
 	err = err ?: image_code_read(&f, image);
+	err = err ?: image_sections_read(&f);
 	err = err ?: image_frame_read(&f, image);
+	err = err ?: image_plts_read(&f, image);
 	if (!err && in->vdso) {
 		image->entry = 0;
 		err = image->arch == UNWIND_ARM64 ? image_trampoline_find(&f, image) : 0;
 	}
+	free(f.sections);
 	free(f.phdrs);
 	return err;
 }

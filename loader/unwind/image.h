@@ -5,6 +5,8 @@
 
 #include "cfi.h"
 
+#define IMAGE_PLTS 2u
+
 struct image {
 	enum unwind_arch arch;
 	struct unwind_code code[UNWIND_CODE_MAX];	/* sorted */
@@ -14,6 +16,15 @@ struct image {
 	uint64_t entry;			/* where the kernel starts the program; 0: nowhere */
 	uint64_t trampoline;		/* the vdso's for signals, without information; 0: none */
 	uint32_t trampoline_size;
+	/*
+	 * arm64's procedure linkage tables have no information.  All of their code leaves SP and LR
+	 * alone, but for the part of the first entry that follows its push of both.
+	 */
+	struct image_plt {
+		uint64_t start, size;
+		uint64_t pushed, pushed_size;	/* that part; size 0: there is none */
+	} plt[IMAGE_PLTS];
+	uint32_t nplt;
 	struct cfi_section frame;
 	uint8_t *owned;			/* its memory */
 };

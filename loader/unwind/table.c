@@ -146,9 +146,15 @@ static int table_state(void *arg, uint64_t address, const struct cfi_state *stat
 /* Functions without instructions. */
 static int table_put_pseudo(struct table_builder *b, uint32_t entry)
 {
-	const struct unwind_rule rule = { .cfa = entry == FDE_END ? UNWIND_END : UNWIND_SIGNAL };
+	static const struct unwind_rule rules[] = {
+		[FDE_END - FDE_PSEUDO] = { .cfa = UNWIND_END },
+		[FDE_SIGNAL - FDE_PSEUDO] = { .cfa = UNWIND_SIGNAL },
+		[FDE_LEAF - FDE_PSEUDO] = { .cfa = UNWIND_SP, .ra = UNWIND_SAME },
+		[FDE_PUSHED - FDE_PSEUDO] = { .cfa = UNWIND_SP, .offset = 16,
+					      .ra = UNWIND_AT_CFA, .ra_at = -1 },
+	};
 
-	return table_put_first(b, &rule);
+	return table_put_first(b, &rules[entry - FDE_PSEUDO]);
 }
 
 /* The function has a place of its own up to `end`, where the next one may begin too early. */
@@ -161,7 +167,7 @@ static int table_put_function(struct table_builder *b, const struct fde *f, uint
 	b->first = f->start;
 	if (end == f->start)
 		return table_put_first(b, &bad);
-	if (f->entry >= FDE_SIGNAL)
+	if (f->entry >= FDE_PSEUDO)
 		return table_put_pseudo(b, f->entry);
 	err = fdes_entry(&b->fdes, f, &fde, b->why);
 	if (err)

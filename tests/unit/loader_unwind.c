@@ -161,6 +161,7 @@ struct subject {
 	const char *path;
 	const struct unwind_table *t;
 	uint64_t gap;			/* start of addresses without information; 0: none */
+	GElf_Shdr plt;			/* of arm64, where libdw has no rule */
 };
 
 static const struct unwind_rule *rule_at(const struct subject *s, uint64_t address)
@@ -234,11 +235,32 @@ static bool is_start(const struct subject *s, uint64_t address)
 	return rule_at(s, address)->cfa == UNWIND_END;
 }
 
+static bool is_plt(const struct subject *s, uint64_t address)
+{
+	const struct unwind_rule *r = rule_at(s, address);
+
+	return s->t->arch == UNWIND_ARM64 && r->cfa == UNWIND_SP &&
+	       address - s->plt.sh_addr < s->plt.sh_size;
+}
+
+static void plt_find(struct subject *s, Elf *elf)
+{
+	Elf_Scn *section = NULL;
+	size_t names;
+	GElf_Shdr sh;
+
+	assert_int_equal(elf_getshdrstrndx(elf, &names), 0);
+	while ((section = elf_nextscn(elf, section)) && gelf_getshdr(section, &sh))
+		if (!strcmp(elf_strptr(elf, names, sh.sh_name) ?: "", ".plt"))
+			s->plt = sh;
+}
+
 static void check_gap(struct subject *s, uint64_t end)
 {
 	if (s->gap && end - s->gap >= GAP) {
 		for (uint64_t a = s->gap; a < end; a++)
-			if (rule_at(s, a)->cfa != UNWIND_NONE && !is_start(s, a))
+			if (rule_at(s, a)->cfa != UNWIND_NONE && !is_start(s, a) &&
+			    !is_plt(s, a))
 				fail_msg("%s: 0x%llx: a rule where libdw has none", s->path,
 					 (unsigned long long)a);
 		tally.gaps++;
@@ -332,6 +354,7 @@ static bool check_file(const char *path)
 		if (t.nskipped)
 			fail_msg("%s: %u entries skipped", path, t.nskipped);
 		check_shape(&t);
+		plt_find(&s, elf);
 		check_elf(&s, elf);
 		elf_end(elf);
 		unwind_table_free(&t);

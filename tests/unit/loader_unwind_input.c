@@ -19,8 +19,9 @@
 struct file {
 	Elf64_Ehdr head;
 	Elf64_Phdr code, data, hdr;
-	Elf64_Shdr sections[3];
+	Elf64_Shdr sections[4];
 	char names[32];
+	uint32_t plt[16];
 	uint8_t frame_header[12];
 	uint8_t pad[4];
 	uint8_t frame[];
@@ -40,14 +41,14 @@ static struct draft draft_new(size_t room)
 	assert_non_null(f);
 	f->head = (Elf64_Ehdr){
 		.e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB },
-		.e_type = ET_DYN, .e_machine = EM_X86_64, .e_phnum = 3, .e_shnum = 3,
+		.e_type = ET_DYN, .e_machine = EM_X86_64, .e_phnum = 3, .e_shnum = 4,
 		.e_shstrndx = 2,
 		.e_phoff = offsetof(struct file, code), .e_phentsize = sizeof(Elf64_Phdr),
 		.e_shoff = offsetof(struct file, sections), .e_shentsize = sizeof(Elf64_Shdr),
 	};
 	f->code = (Elf64_Phdr){ .p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_vaddr = CODE,
 				.p_memsz = SIZE };
-	memcpy(f->names, "\0.eh_frame", 11);
+	memcpy(f->names, "\0.eh_frame\0.plt", 16);
 	f->sections[1] = (Elf64_Shdr){ .sh_name = 1, .sh_type = SHT_PROGBITS, .sh_flags = SHF_ALLOC,
 				       .sh_offset = sizeof(*f), .sh_addr = FRAME };
 	f->sections[2] = (Elf64_Shdr){ .sh_type = SHT_STRTAB,
@@ -279,6 +280,46 @@ static void test_start(void **state)
 	expect_sp(&t, 0x100, 8);
 	unwind_table_free(&t);
 	free(d.f);
+}
+
+/* Of arm64: no information, and a push in the first entry, with a landing pad before it or not. */
+static void test_plt(void **state)
+{
+	const uint32_t push = 0xa9bf7bf0;
+
+	for (uint32_t pad = 0; pad < 3; pad++) {
+		struct draft d = draft_new(4096);
+		struct unwind_table t;
+
+		d.f->head.e_machine = EM_AARCH64;
+		d.f->sections[3] = (Elf64_Shdr){
+			.sh_name = 11, .sh_type = SHT_PROGBITS, .sh_size = sizeof(d.f->plt),
+			.sh_flags = SHF_ALLOC | SHF_EXECINSTR, .sh_addr = CODE + 0x200,
+			.sh_offset = offsetof(struct file, plt),
+		};
+		/* 2: of a static program, without a first entry. */
+		if (pad < 2)
+			d.f->plt[pad] = push;
+		put_cie(&d);
+		put_fde(&d, 0x100, 0x20, "", 0);
+		build_well(&d, &t);
+		expect_kind(&t, 0x1ff, UNWIND_NONE);
+		expect_sp(&t, 0x200 + 4 * (pad % 2), 0);
+		assert_int_equal(rule_at(&t, 0x200)->ra, UNWIND_SAME);
+		expect_sp(&t, 0x21c, pad < 2 ? 16 : 0);
+		assert_int_equal(rule_at(&t, 0x21c)->ra, pad < 2 ? UNWIND_AT_CFA : UNWIND_SAME);
+		expect_sp(&t, 0x204 + 4 * pad, pad < 2 ? 16 : 0);
+		expect_sp(&t, 0x220, 0);
+		expect_sp(&t, 0x23f, 0);
+		expect_kind(&t, 0x240, UNWIND_NONE);
+		unwind_table_free(&t);
+		/* One that has information keeps it. */
+		put_fde(&d, 0x230, 0x10, "", 0);
+		build_well(&d, &t);
+		expect_kind(&t, 0x204, UNWIND_NONE);
+		unwind_table_free(&t);
+		free(d.f);
+	}
 }
 
 /*
@@ -542,6 +583,7 @@ int main(void)
 		cmocka_unit_test(test_rows), cmocka_unit_test(test_pages),
 		cmocka_unit_test(test_order), cmocka_unit_test(test_start),
 		cmocka_unit_test(test_programs), cmocka_unit_test(test_header),
+		cmocka_unit_test(test_plt),
 		cmocka_unit_test(test_truncated), cmocka_unit_test(test_lies),
 		cmocka_unit_test(test_refused), cmocka_unit_test(test_descriptor),
 		cmocka_unit_test(test_long_program), cmocka_unit_test(test_many_rows),

@@ -315,7 +315,7 @@ begins_where_it_should() {
 		pmcstat -q -n 1000000000 -S PAGE_FAULT.ALL -O /tmp/all & stat=$!
 		until grep -q "files wait" /tmp/pmcbpfd.log; do usleep 20000; unwound vfork; done
 		until tail -n 1 /tmp/pmcbpfd.log | grep -q " 0 files wait"; do usleep 20000; done
-		for shape in leaf signal sized compiled vfork; do
+		for shape in leaf signal sized compiled vfork anywhere; do
 			truth -d $pid unwound $shape >/tmp/truth 2>/tmp/wrong || { status=1; head -n 6 /tmp/wrong; }
 			echo "$shape $(sed -n "s/^kernel: samples/samples/p" /tmp/truth)"
 		done
@@ -324,7 +324,7 @@ begins_where_it_should() {
 		exit $status'
 	echo "$output"
 	status_is 0
-	[ "$(grep -c samples <<<"$output")" -eq 5 ]
+	[ "$(grep -c samples <<<"$output")" -eq 6 ]
 	while IFS=' ,' read -r shape _ samples _ whole _; do
 		[ "$samples" -ge 20 ] && [ $((whole * 100)) -ge $((samples * 95)) ]
 	done <<<"$output"
