@@ -169,7 +169,7 @@ struct unwind_mapping {
 	__u32 pages;			/* of 4096 bytes */
 	__u32 file;
 };
-#define UNWIND_MAPPINGS 128u		/* of a process; a power of two */
+#define UNWIND_MAPPINGS 256u		/* of a process; a power of two */
 #define UNWIND_MAPPING_SHIFT 12
 #define UNWIND_STALE	1u		/* the daemon reads them again */
 #define UNWIND_FULL	2u		/* there are more than have room */

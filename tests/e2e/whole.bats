@@ -152,3 +152,31 @@ all_are_whole() {
 	[[ $output == *table* ]]
 	refute grep -qE 'form|none' <<<"$output"
 }
+
+@test "processes with many executable mappings: 256 at most" {
+	cc -O1 -o many -xc - <<-'C'
+		#include <fcntl.h>
+		#include <stdlib.h>
+		#include <sys/mman.h>
+
+		int main(int argc, char *argv[])
+		{
+			int fd = open(argv[0], O_RDONLY);
+			char *memory = mmap(NULL, 100 << 12, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+			madvise(memory, 100 << 12, MADV_NOHUGEPAGE);
+			for (int i = atoi(argv[1]); i > 0; i--)
+				if (mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) == MAP_FAILED)
+					return 1;
+			for (int page = 0; page < 100; page++)
+				memory[page << 12] = 1;
+			return 0;
+		}
+	C
+	learn ./many 1
+	# Besides those of the program, its libraries and the vDSO.
+	pmcstat -q -d -n 1 -P PAGE_FAULT.ALL -O log ./many 250
+	all_are_whole
+	pmcstat -q -d -n 1 -P PAGE_FAULT.ALL -O log ./many 270
+	ends | tee ends | awk '{ n[$1] = $2 } END { exit !(n["process"] >= 100 && n["whole"] >= 30) }' || { cat ends >&2; false; }
+}
