@@ -92,24 +92,25 @@ static int fdes_add_start(struct fdes *fs, struct reason *why)
 	return fdes_add(fs, start, end - start, FDE_END, why);
 }
 
-/* Code of which nothing is known otherwise. */
-static int fdes_add_plt(struct fdes *fs, const struct image_plt *plt, struct reason *why)
+/* Unless there is information on it. */
+static int fdes_add_known(struct fdes *fs, const struct image_known *known, struct reason *why)
 {
-	const uint64_t end = plt->start + plt->size, pushed_end = plt->pushed + plt->pushed_size;
+	const uint64_t end = known->start + known->size;
+	const uint64_t pushed_end = known->pushed + known->pushed_size;
 	int err;
 
-	if (image_clip(fs->image, plt->start, plt->size) != plt->size)
+	if (image_clip(fs->image, known->start, known->size) != known->size)
 		return 0;
 	for (uint32_t i = 0; i < fs->n; i++) {
 		uint64_t first = fs->image->base + fs->list[i].start;
 
-		if (first < end && first + fs->list[i].size > plt->start)
+		if (first < end && first + fs->list[i].size > known->start)
 			return 0;
 	}
-	if (!plt->pushed_size)
-		return fdes_add(fs, plt->start, plt->size, FDE_LEAF, why);
-	err = fdes_add(fs, plt->start, plt->pushed - plt->start, FDE_LEAF, why);
-	err = err ?: fdes_add(fs, plt->pushed, plt->pushed_size, FDE_PUSHED, why);
+	if (!known->pushed_size)
+		return fdes_add(fs, known->start, known->size, FDE_LEAF, why);
+	err = fdes_add(fs, known->start, known->pushed - known->start, FDE_LEAF, why);
+	err = err ?: fdes_add(fs, known->pushed, known->pushed_size, FDE_PUSHED, why);
 	return err ?: fdes_add(fs, pushed_end, end - pushed_end, FDE_LEAF, why);
 }
 
@@ -141,8 +142,8 @@ int fdes_read(struct fdes *fs, const struct image *image, struct reason *why)
 	err = err ?: fdes_add_start(fs, why);
 	if (!err && image->trampoline)
 		err = fdes_add(fs, image->trampoline, image->trampoline_size, FDE_SIGNAL, why);
-	for (uint32_t i = 0; !err && i < image->nplt; i++)
-		err = fdes_add_plt(fs, &image->plt[i], why);
+	for (uint32_t i = 0; !err && i < image->nknown; i++)
+		err = fdes_add_known(fs, &image->known[i], why);
 	if (!err)
 		fdes_sort(fs);
 	return err;

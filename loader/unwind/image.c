@@ -12,6 +12,7 @@
 #define X86_64_UNWIND	0x70000001u	/* the type of .eh_frame by the x86-64 ABI */
 #define NAME_MAX_SIZE	16u		/* of the sections that are looked for */
 #define PLT_FIRST_SIZE	32u		/* of arm64's first entry, which calls the linker */
+#define INIT_SIZE_MAX	256u		/* of .init and .fini */
 
 struct image_file {
 	const struct unwind_input *in;
@@ -234,41 +235,111 @@ static int image_frame_read(struct image_file *f, struct image *image)
 	return found < 0 ? found : 0;
 }
 
-/* --- procedure linkage tables ----------------------------------------------------------------- */
+/* --- code without information ----------------------------------------------------------------- */
 
 /* The first entry begins with its push; or with a landing pad, and the push behind it. */
-static int image_plt_add(struct image_file *f, struct image *image, const Elf64_Shdr *sh)
+static int image_plt_read(struct image_file *f, const Elf64_Shdr *sh, struct image_known *known)
 {
 	static const uint32_t push = 0xa9bf7bf0;	/* stp x16, x30, [sp, #-16]! */
-	struct image_plt *plt = &image->plt[image->nplt++];
 	uint32_t words[2];
 	int err;
 
-	*plt = (struct image_plt){ .start = sh->sh_addr, .size = sh->sh_size };
 	if (sh->sh_size < PLT_FIRST_SIZE)
 		return 0;
 	err = image_bytes(f, sh->sh_offset, words, sizeof(words));
-	for (uint32_t i = 0; !err && !plt->pushed_size && i < 2; i++) {
+	for (uint32_t i = 0; !err && !known->pushed_size && i < 2; i++) {
 		if (words[i] != push)
 			continue;
-		plt->pushed = sh->sh_addr + 4 * i + 4;
-		plt->pushed_size = PLT_FIRST_SIZE - 4 * i - 4;
+		known->pushed = sh->sh_addr + 4 * i + 4;
+		known->pushed_size = PLT_FIRST_SIZE - 4 * i - 4;
 	}
 	return err;
 }
 
-static int image_plts_read(struct image_file *f, struct image *image)
+/*
+ * The C library's files give these sections their beginning and their end, and others put calls
+ * between them.  0: the code at `at` is another one; else the size of the instruction.
+ */
+static uint32_t image_init_step(const uint8_t *at, size_t left)
 {
+	static const struct {
+		uint8_t size, nbytes, bytes[3];
+	} ops[] = {
+		{ 7, 3, { 0x48, 0x8b, 0x05 } },	/* mov x(%rip),%rax */
+		{ 3, 3, { 0x48, 0x85, 0xc0 } },	/* test %rax,%rax */
+		{ 2, 1, { 0x74 } },		/* je */
+		{ 2, 2, { 0xff, 0xd0 } },	/* call *%rax */
+		{ 6, 2, { 0xff, 0x15 } },	/* call *x(%rip) */
+		{ 5, 1, { 0xe8 } },		/* call */
+		{ 1, 1, { 0x90 } },		/* nop */
+	};
+
+	for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++)
+		if (ops[i].size <= left && !memcmp(at, ops[i].bytes, ops[i].nbytes))
+			return ops[i].size;
+	return 0;
+}
+
+/* endbr64, or not; sub $8,%rsp; calls; add $8,%rsp; ret.  Size 0: something else. */
+static int image_init_read(struct image_file *f, const Elf64_Shdr *sh, struct image_known *known)
+{
+	static const uint8_t pad[] = { 0xf3, 0x0f, 0x1e, 0xfa }, sub[] = { 0x48, 0x83, 0xec, 8 },
+			     add[] = { 0x48, 0x83, 0xc4, 8, 0xc3 };
+	uint8_t code[INIT_SIZE_MAX];
+	const size_t size = sh->sh_size;
+	uint32_t step, at = 0, first;
+	int err;
+
+	known->size = 0;
+	if (size > sizeof(code) || size < sizeof(sub) + sizeof(add))
+		return 0;
+	err = image_bytes(f, sh->sh_offset, code, size);
+	if (err)
+		return err;
+	if (!memcmp(code, pad, sizeof(pad)))
+		at = sizeof(pad);
+	if (memcmp(code + at, sub, sizeof(sub)) != 0)
+		return 0;
+	first = at += sizeof(sub);
+	while (at + sizeof(add) < size && (step = image_init_step(code + at, size - at)) != 0)
+		at += step;
+	if (at + sizeof(add) != size || memcmp(code + at, add, sizeof(add)) != 0)
+		return 0;
+	known->size = size;
+	known->pushed = sh->sh_addr + first;
+	known->pushed_size = size - 1 - first;
+	return 0;
+}
+
+static int image_known_read(struct image_file *f, struct image *image)
+{
+	static const struct {
+		enum unwind_arch arch;
+		const char *section;
+		int (*read)(struct image_file *f, const Elf64_Shdr *sh, struct image_known *known);
+	} all[] = {
+		{ UNWIND_ARM64, ".plt", image_plt_read },
+		{ UNWIND_ARM64, ".iplt", image_plt_read },
+		{ UNWIND_X86_64, ".init", image_init_read },
+		{ UNWIND_X86_64, ".fini", image_init_read },
+	};
 	int err = 0;
 
-	if (image->arch != UNWIND_ARM64 || !f->sections)
-		return 0;
-	for (unsigned int i = 0; !err && i < f->head.e_shnum && image->nplt < IMAGE_PLTS; i++) {
+	for (unsigned int i = 0; f->sections && !err && i < f->head.e_shnum; i++) {
 		const Elf64_Shdr *sh = &f->sections[i];
 
-		if (sh->sh_type == SHT_PROGBITS && sh->sh_flags & SHF_EXECINSTR &&
-		    (image_section_is(f, sh, ".plt") || image_section_is(f, sh, ".iplt")))
-			err = image_plt_add(f, image, sh);
+		if (sh->sh_type != SHT_PROGBITS || !(sh->sh_flags & SHF_EXECINSTR))
+			continue;
+		for (size_t k = 0; !err && k < sizeof(all) / sizeof(all[0]); k++) {
+			struct image_known *known = &image->known[image->nknown];
+
+			if (all[k].arch != image->arch || image->nknown == IMAGE_KNOWN ||
+			    !image_section_is(f, sh, all[k].section))
+				continue;
+			*known = (struct image_known){ .start = sh->sh_addr, .size = sh->sh_size };
+			err = all[k].read(f, sh, known);
+			image->nknown += known->size != 0;
+		}
 	}
 	return err;
 }
@@ -309,7 +380,7 @@ int image_read(struct image *image, const struct unwind_input *in, struct reason
 	err = err ?: image_code_read(&f, image);
 	err = err ?: image_sections_read(&f);
 	err = err ?: image_frame_read(&f, image);
-	err = err ?: image_plts_read(&f, image);
+	err = err ?: image_known_read(&f, image);
 	if (!err && in->vdso) {
 		image->entry = 0;
 		err = image->arch == UNWIND_ARM64 ? image_trampoline_find(&f, image) : 0;

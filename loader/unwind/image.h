@@ -5,7 +5,7 @@
 
 #include "cfi.h"
 
-#define IMAGE_PLTS 2u
+#define IMAGE_KNOWN 2u
 
 struct image {
 	enum unwind_arch arch;
@@ -17,14 +17,15 @@ struct image {
 	uint64_t trampoline;		/* the vdso's for signals, without information; 0: none */
 	uint32_t trampoline_size;
 	/*
-	 * arm64's procedure linkage tables have no information.  All of their code leaves SP and LR
-	 * alone, but for the part of the first entry that follows its push of both.
+	 * Code without information that is always the same: arm64's procedure linkage tables, and
+	 * x86-64's .init and .fini.  The stack is as at the call, but for one part.
 	 */
-	struct image_plt {
+	struct image_known {
 		uint64_t start, size;
-		uint64_t pushed, pushed_size;	/* that part; size 0: there is none */
-	} plt[IMAGE_PLTS];
-	uint32_t nplt;
+		uint64_t pushed, pushed_size;	/* there SP is 16 below the CFA, and the return
+						   address 8; size 0: nowhere */
+	} known[IMAGE_KNOWN];
+	uint32_t nknown;
 	struct cfi_section frame;
 	uint8_t *owned;			/* its memory */
 };

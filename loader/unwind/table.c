@@ -149,12 +149,18 @@ static int table_put_pseudo(struct table_builder *b, uint32_t entry)
 	static const struct unwind_rule rules[] = {
 		[FDE_END - FDE_PSEUDO] = { .cfa = UNWIND_END },
 		[FDE_SIGNAL - FDE_PSEUDO] = { .cfa = UNWIND_SIGNAL },
-		[FDE_LEAF - FDE_PSEUDO] = { .cfa = UNWIND_SP, .ra = UNWIND_SAME },
 		[FDE_PUSHED - FDE_PSEUDO] = { .cfa = UNWIND_SP, .offset = 16,
 					      .ra = UNWIND_AT_CFA, .ra_at = -1 },
 	};
 
-	return table_put_first(b, &rules[entry - FDE_PSEUDO]);
+	static const struct unwind_rule leafs[] = {
+		[UNWIND_X86_64] = { .cfa = UNWIND_SP, .offset = 8,
+				    .ra = UNWIND_AT_CFA, .ra_at = -1 },
+		[UNWIND_ARM64] = { .cfa = UNWIND_SP, .ra = UNWIND_SAME },
+	};
+
+	return table_put_first(b, entry == FDE_LEAF ? &leafs[b->t->arch] :
+						      &rules[entry - FDE_PSEUDO]);
 }
 
 /* The function has a place of its own up to `end`, where the next one may begin too early. */

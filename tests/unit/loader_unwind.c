@@ -25,7 +25,7 @@
 
 /* What has been compared. */
 static struct tally {
-	unsigned long rows, gaps, bad, signal, end, plt, loaded, in_register, bx, bx_lost;
+	unsigned long rows, gaps, bad, signal, end, plt, loaded, in_register, bx, bx_lost, known;
 } tally;
 
 struct names {
@@ -161,7 +161,7 @@ struct subject {
 	const char *path;
 	const struct unwind_table *t;
 	uint64_t gap;			/* start of addresses without information; 0: none */
-	GElf_Shdr plt;			/* of arm64, where libdw has no rule */
+	GElf_Shdr known[2];		/* sections where libdw has no rule */
 };
 
 static const struct unwind_rule *rule_at(const struct subject *s, uint64_t address)
@@ -235,24 +235,34 @@ static bool is_start(const struct subject *s, uint64_t address)
 	return rule_at(s, address)->cfa == UNWIND_END;
 }
 
-static bool is_plt(const struct subject *s, uint64_t address)
+/* With the padding behind it. */
+static bool is_known(const struct subject *s, uint64_t address)
 {
-	const struct unwind_rule *r = rule_at(s, address);
-
-	return s->t->arch == UNWIND_ARM64 && r->cfa == UNWIND_SP &&
-	       address - s->plt.sh_addr < s->plt.sh_size;
+	for (int i = 0; i < 2; i++)
+		if (address - s->known[i].sh_addr < ((s->known[i].sh_size + 15) & ~15ull))
+			return rule_at(s, address)->cfa == UNWIND_SP;
+	return false;
 }
 
-static void plt_find(struct subject *s, Elf *elf)
+static void known_find(struct subject *s, Elf *elf)
 {
+	const bool arm64 = s->t->arch == UNWIND_ARM64;
 	Elf_Scn *section = NULL;
 	size_t names;
 	GElf_Shdr sh;
 
 	assert_int_equal(elf_getshdrstrndx(elf, &names), 0);
-	while ((section = elf_nextscn(elf, section)) && gelf_getshdr(section, &sh))
-		if (!strcmp(elf_strptr(elf, names, sh.sh_name) ?: "", ".plt"))
-			s->plt = sh;
+	while ((section = elf_nextscn(elf, section)) && gelf_getshdr(section, &sh)) {
+		const char *name = elf_strptr(elf, names, sh.sh_name) ?: "";
+
+		if (!strcmp(name, arm64 ? ".plt" : ".init"))
+			s->known[0] = sh;
+		else if (!arm64 && !strcmp(name, ".fini"))
+			s->known[1] = sh;
+	}
+	for (int i = 0; i < 2; i++)
+		if (s->known[i].sh_size && is_known(s, s->known[i].sh_addr))
+			tally.known++;
 }
 
 static void check_gap(struct subject *s, uint64_t end)
@@ -260,7 +270,7 @@ static void check_gap(struct subject *s, uint64_t end)
 	if (s->gap && end - s->gap >= GAP) {
 		for (uint64_t a = s->gap; a < end; a++)
 			if (rule_at(s, a)->cfa != UNWIND_NONE && !is_start(s, a) &&
-			    !is_plt(s, a))
+			    !is_known(s, a))
 				fail_msg("%s: 0x%llx: a rule where libdw has none", s->path,
 					 (unsigned long long)a);
 		tally.gaps++;
@@ -354,7 +364,7 @@ static bool check_file(const char *path)
 		if (t.nskipped)
 			fail_msg("%s: %u entries skipped", path, t.nskipped);
 		check_shape(&t);
-		plt_find(&s, elf);
+		known_find(&s, elf);
 		check_elf(&s, elf);
 		elf_end(elf);
 		unwind_table_free(&t);
@@ -383,10 +393,11 @@ static unsigned int check_files(const char *pattern, unsigned int most)
 static void report(const char *what, unsigned int files)
 {
 	print_message("%s: %u files, %lu rows, %lu gaps; %lu bad, %lu signal, %lu end, %lu PLT, "
-		      "%lu loaded, %lu in registers, RBX %lu saved, %lu lost\n", what, files,
+		      "%lu loaded, %lu in registers, RBX %lu saved, %lu lost; "
+		      "%lu known sections\n", what, files,
 		      tally.rows, tally.gaps,
 		      tally.bad, tally.signal, tally.end, tally.plt, tally.loaded,
-		      tally.in_register, tally.bx, tally.bx_lost);
+		      tally.in_register, tally.bx, tally.bx_lost, tally.known);
 }
 
 /* The dynamic linker and the libraries beside it, and programs. */
@@ -405,7 +416,8 @@ static void test_system(void **state)
 	assert_true(files >= FILES_MIN);
 	assert_true(tally.end);
 #ifdef __x86_64__
-	assert_true(tally.signal && tally.in_register && tally.plt && tally.loaded && tally.bx);
+	assert_true(tally.signal && tally.in_register && tally.plt && tally.loaded && tally.bx &&
+		    tally.known);
 	assert_true(tally.bx_lost < tally.bx / 100);
 #endif
 	/* What no rule expresses is rare. */
@@ -423,7 +435,7 @@ static void test_arm64(void **state)
 		print_message("skipped: no libraries in /usr/aarch64-linux-gnu/lib\n");
 		skip();
 	}
-	assert_true(tally.rows && tally.end);
+	assert_true(tally.rows && tally.end && tally.known);
 }
 
 static void test_vdso(void **state)

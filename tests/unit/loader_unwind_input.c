@@ -8,137 +8,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "loader/unwind/unwind.h"
 #include "unit.h"
-
-#define CODE   0x10000u			/* address of the code */
-#define SIZE   0x30000u			/* bytes of code: three pages */
-#define FRAME  0x100000u		/* address of .eh_frame */
-
-/* An ELF file with code that is not there, and an .eh_frame that a test fills. */
-struct file {
-	Elf64_Ehdr head;
-	Elf64_Phdr code, data, hdr;
-	Elf64_Shdr sections[4];
-	char names[32];
-	uint32_t plt[16];
-	uint8_t frame_header[12];
-	uint8_t pad[4];
-	uint8_t frame[];
-};
-
-struct draft {
-	struct file *f;
-	size_t len, room;		/* of the frame */
-	size_t open;			/* start of the entry at hand */
-};
-
-static struct draft draft_new(size_t room)
-{
-	struct draft d = { .room = room };
-	struct file *f = calloc(1, sizeof(*f) + room);
-
-	assert_non_null(f);
-	f->head = (Elf64_Ehdr){
-		.e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB },
-		.e_type = ET_DYN, .e_machine = EM_X86_64, .e_phnum = 3, .e_shnum = 4,
-		.e_shstrndx = 2,
-		.e_phoff = offsetof(struct file, code), .e_phentsize = sizeof(Elf64_Phdr),
-		.e_shoff = offsetof(struct file, sections), .e_shentsize = sizeof(Elf64_Shdr),
-	};
-	f->code = (Elf64_Phdr){ .p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_vaddr = CODE,
-				.p_memsz = SIZE };
-	memcpy(f->names, "\0.eh_frame\0.plt", 16);
-	f->sections[1] = (Elf64_Shdr){ .sh_name = 1, .sh_type = SHT_PROGBITS, .sh_flags = SHF_ALLOC,
-				       .sh_offset = sizeof(*f), .sh_addr = FRAME };
-	f->sections[2] = (Elf64_Shdr){ .sh_type = SHT_STRTAB,
-				       .sh_offset = offsetof(struct file, names) };
-	d.f = f;
-	return d;
-}
-
-static void put(struct draft *d, const void *data, size_t n)
-{
-	assert_true(n <= d->room - d->len);
-	memcpy(d->f->frame + d->len, data, n);
-	d->len += n;
-}
-
-static void put4(struct draft *d, uint32_t value)
-{
-	put(d, &value, 4);
-}
-
-static void entry_begin(struct draft *d, uint32_t id)
-{
-	d->open = d->len;
-	put4(d, 0);
-	put4(d, id);
-}
-
-static void entry_end(struct draft *d)
-{
-	uint32_t size;
-
-	while (d->len % 4)
-		put(d, "", 1);
-	size = (uint32_t)(d->len - d->open - 4);
-	memcpy(d->f->frame + d->open, &size, 4);
-}
-
-/* def_cfa(sp, 8), offset(ra, cfa-8); addresses have 4 bytes and are absolute. */
-static void put_cie(struct draft *d)
-{
-	entry_begin(d, 0);
-	put(d, "\1zR\0\1\x78\x10\1\3\x0c\7\x8\x90\1", 14);
-	entry_end(d);
-}
-
-static void fde_begin(struct draft *d, uint32_t start, uint32_t size)
-{
-	entry_begin(d, (uint32_t)d->len + 4);
-	put4(d, CODE + start);
-	put4(d, size);
-	put(d, "", 1);
-}
-
-static void put_fde(struct draft *d, uint32_t start, uint32_t size, const char *program, size_t n)
-{
-	fde_begin(d, start, size);
-	put(d, program, n);
-	entry_end(d);
-}
-
-/* From memory of exactly its size, where a sanitizer sees the byte behind it. */
-static int build_bytes(const struct draft *d, size_t size, struct unwind_table *t,
-		       struct reason *why)
-{
-	uint8_t *exact = malloc(size ? size : 1);
-	int err;
-
-	assert_non_null(exact);
-	memcpy(exact, d->f, size);
-	err = unwind_table_build(t, &(struct unwind_input){ .fd = -1, .memory = exact,
-							    .size = size }, why);
-	free(exact);
-	return err;
-}
-
-static int build(const struct draft *d, struct unwind_table *t, struct reason *why)
-{
-	struct file *f = d->f;
-
-	f->sections[1].sh_size = d->len;
-	return build_bytes(d, sizeof(*f) + d->len, t, why);
-}
-
-static void build_well(const struct draft *d, struct unwind_table *t)
-{
-	struct reason why;
-
-	if (build(d, t, &why))
-		fail_msg("%s", why.text);
-}
+#include "unwind_draft.h"
 
 static void expect_refused(const struct draft *d, int error, const char *text)
 {
@@ -148,22 +19,6 @@ static void expect_refused(const struct draft *d, int error, const char *text)
 	assert_int_equal(build(d, &t, &why), error);
 	assert_contains(why.text, text);
 	assert_null(t.rows);
-}
-
-static const struct unwind_rule *rule_at(const struct unwind_table *t, uint32_t at)
-{
-	return &t->rules[unwind_table_rule(t, CODE + at)];
-}
-
-static void expect_sp(const struct unwind_table *t, uint32_t at, int offset)
-{
-	assert_int_equal(rule_at(t, at)->cfa, UNWIND_SP);
-	assert_int_equal(rule_at(t, at)->offset, offset);
-}
-
-static void expect_kind(const struct unwind_table *t, uint32_t at, enum unwind_cfa kind)
-{
-	assert_int_equal(rule_at(t, at)->cfa, kind);
 }
 
 /* --- rows ------------------------------------------------------------------------------------- */
@@ -280,46 +135,6 @@ static void test_start(void **state)
 	expect_sp(&t, 0x100, 8);
 	unwind_table_free(&t);
 	free(d.f);
-}
-
-/* Of arm64: no information, and a push in the first entry, with a landing pad before it or not. */
-static void test_plt(void **state)
-{
-	const uint32_t push = 0xa9bf7bf0;
-
-	for (uint32_t pad = 0; pad < 3; pad++) {
-		struct draft d = draft_new(4096);
-		struct unwind_table t;
-
-		d.f->head.e_machine = EM_AARCH64;
-		d.f->sections[3] = (Elf64_Shdr){
-			.sh_name = 11, .sh_type = SHT_PROGBITS, .sh_size = sizeof(d.f->plt),
-			.sh_flags = SHF_ALLOC | SHF_EXECINSTR, .sh_addr = CODE + 0x200,
-			.sh_offset = offsetof(struct file, plt),
-		};
-		/* 2: of a static program, without a first entry. */
-		if (pad < 2)
-			d.f->plt[pad] = push;
-		put_cie(&d);
-		put_fde(&d, 0x100, 0x20, "", 0);
-		build_well(&d, &t);
-		expect_kind(&t, 0x1ff, UNWIND_NONE);
-		expect_sp(&t, 0x200 + 4 * (pad % 2), 0);
-		assert_int_equal(rule_at(&t, 0x200)->ra, UNWIND_SAME);
-		expect_sp(&t, 0x21c, pad < 2 ? 16 : 0);
-		assert_int_equal(rule_at(&t, 0x21c)->ra, pad < 2 ? UNWIND_AT_CFA : UNWIND_SAME);
-		expect_sp(&t, 0x204 + 4 * pad, pad < 2 ? 16 : 0);
-		expect_sp(&t, 0x220, 0);
-		expect_sp(&t, 0x23f, 0);
-		expect_kind(&t, 0x240, UNWIND_NONE);
-		unwind_table_free(&t);
-		/* One that has information keeps it. */
-		put_fde(&d, 0x230, 0x10, "", 0);
-		build_well(&d, &t);
-		expect_kind(&t, 0x204, UNWIND_NONE);
-		unwind_table_free(&t);
-		free(d.f);
-	}
 }
 
 /*
@@ -583,7 +398,6 @@ int main(void)
 		cmocka_unit_test(test_rows), cmocka_unit_test(test_pages),
 		cmocka_unit_test(test_order), cmocka_unit_test(test_start),
 		cmocka_unit_test(test_programs), cmocka_unit_test(test_header),
-		cmocka_unit_test(test_plt),
 		cmocka_unit_test(test_truncated), cmocka_unit_test(test_lies),
 		cmocka_unit_test(test_refused), cmocka_unit_test(test_descriptor),
 		cmocka_unit_test(test_long_program), cmocka_unit_test(test_many_rows),
