@@ -140,7 +140,7 @@ typedef struct {
 } mm_context_t;
 struct mm_struct {
 	unsigned long flags;
-	unsigned long start_code;
+	unsigned long start_code, end_code;
 	mm_context_t context;
 };
 struct file;

@@ -19,7 +19,9 @@ char LICENSE[] SEC("license") = "GPL";
 #define VM_EXEC	  0x4
 #define PROT_EXEC 0x4
 #define TRIES	  64			/* of locks that other threads hold for a moment */
+#define PAGE	  4096
 #define AREAS_MAX 16			/* of one mprotect(2) */
+#define IMAGE_MAX 64			/* areas of an executable, and pages between them */
 #define WORKSPACES 64			/* a power of two */
 #define EBUSY	  16
 
@@ -363,6 +365,18 @@ static __always_inline void changes_end(u32 tgid)
 #define FIRST_CODE(regs) ((regs)->ip)
 #endif
 
+struct range {
+	u64 at, end;
+	u32 tgid;
+};
+
+/* The areas of a program's segments, with pages between them that are not mapped. */
+static long range_of_image(u32 i, struct range *r)
+{
+	r->at = area_publish(r->at, r->tgid) ?: r->at + PAGE;
+	return r->at >= r->end;
+}
+
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(on_image, struct task_struct *task, int old_pid, struct linux_binprm *bprm)
 {
@@ -370,16 +384,21 @@ int BPF_PROG(on_image, struct task_struct *task, int old_pid, struct linux_binpr
 	u32 tgid = task->tgid, zero = 0;
 	struct unwind_process *empty = bpf_map_lookup_elem(&unwind_empty, &zero), *p;
 	struct mm_struct *mm = task->mm;
+	struct range r = { .tgid = tgid };
 
 	if (!mm || !empty)
 		return 0;
+	r.at = mm->start_code;
+	r.end = mm->end_code;
 	changes_begin(tgid);
 	/* A new entry: nothing of the old image stays. */
 	bpf_map_update_elem(&unwind_processes, &tgid, empty, BPF_ANY);
 	p = bpf_map_lookup_elem(&unwind_processes, &tgid);
 	if (p)
 		p->exec = (u32)task->self_exec_id;
-	area_publish(mm->start_code, tgid);
+	bpf_loop(IMAGE_MAX, range_of_image, &r, 0);
+	if (p && r.at < r.end)
+		p->stale = UNWIND_STALE;
 	area_publish(FIRST_CODE(regs), tgid);
 	area_publish((u64)BPF_CORE_READ(mm, context.vdso), tgid);
 	changes_end(tgid);
@@ -412,32 +431,25 @@ int on_mapped(struct trace_event_raw_sys_exit *ctx)
 	return 1;
 }
 
-struct protect {
-	u64 at, end;
-	u32 tgid;
-};
-
-static long protect_one(u32 i, struct protect *p)
+static long range_protected(u32 i, struct range *r)
 {
-	u64 end = area_publish(p->at, p->tgid);
-
-	p->at = end;
-	return !end || end >= p->end;
+	r->at = area_publish(r->at, r->tgid);
+	return !r->at || r->at >= r->end;
 }
 
 static __always_inline void protected(struct trace_event_raw_sys_exit *ctx)
 {
 	struct pt_regs *regs = (void *)bpf_task_pt_regs(bpf_get_current_task_btf());
-	struct protect p = { .tgid = bpf_get_current_pid_tgid() >> 32 };
+	struct range r = { .tgid = bpf_get_current_pid_tgid() >> 32 };
 
 	if (!(CALL_PROT(regs) & PROT_EXEC) || ctx->ret ||
 	    bpf_get_attach_cookie(ctx) != mappings_cookie)
 		return;
-	p.at = CALL_ADDRESS(regs);
-	p.end = p.at + CALL_LENGTH(regs);
-	changes_begin(p.tgid);
-	bpf_loop(AREAS_MAX, protect_one, &p, 0);
-	changes_end(p.tgid);
+	r.at = CALL_ADDRESS(regs);
+	r.end = r.at + CALL_LENGTH(regs);
+	changes_begin(r.tgid);
+	bpf_loop(AREAS_MAX, range_protected, &r, 0);
+	changes_end(r.tgid);
 }
 
 SEC("tp/syscalls/sys_exit_mprotect")

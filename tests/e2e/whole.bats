@@ -180,3 +180,29 @@ all_are_whole() {
 	pmcstat -q -d -n 1 -P PAGE_FAULT.ALL -O log ./many 270
 	ends | tee ends | awk '{ n[$1] = $2 } END { exit !(n["process"] >= 100 && n["whole"] >= 30) }' || { cat ends >&2; false; }
 }
+
+@test "a program with several executable segments: from its first instruction" {
+	cc -O1 -no-pie -Wl,--section-start=.far=0x420000 -o parts -xc - <<-'C'
+		#include <stddef.h>
+		#include <sys/mman.h>
+
+		__attribute__((noinline, section(".far"))) int far(char *memory)
+		{
+			for (int page = 0; page < 100; page++)
+				memory[page << 12] = 1;
+			return *memory;
+		}
+
+		int main(void)
+		{
+			char *memory = mmap(NULL, 100 << 12, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+			madvise(memory, 100 << 12, MADV_NOHUGEPAGE);
+			return far(memory) - 1;
+		}
+	C
+	[ "$(readelf -lW parts | grep -c 'LOAD.* R E ')" -eq 2 ]
+	learn ./parts
+	pmcstat -q -d -n 1 -P PAGE_FAULT.ALL -O log ./parts
+	all_are_whole
+}
