@@ -160,8 +160,8 @@ static inline int unwind_step(struct unwind_regs *r, const struct unwind_rule *r
 	result = unwind_cfa_of(r, rule, &cfa, arg);
 	if (result != UNWIND_CALLER)
 		return result;
-	/* Code that was interrupted may not have used the stack. */
-	if (cfa < r->sp || (cfa == r->sp && !r->exact))
+	/* Code that was interrupted, or is in a system call, may not have used the stack. */
+	if (cfa < r->sp || (cfa == r->sp && !r->exact && !r->first))
 		return UNWIND_CUT_STUCK;
 	unwind_bx_follow(r, rule, cfa);
 	/* Usually both are in the frame, one above the other: one read. */

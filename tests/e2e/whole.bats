@@ -206,3 +206,13 @@ all_are_whole() {
 	pmcstat -q -d -n 1 -P PAGE_FAULT.ALL -O log ./parts
 	all_are_whole
 }
+
+@test "the caller of vfork(2), whose return address is in a register" {
+	[ "$(uname -m)" = x86_64 ] || skip 'only there'
+	learn dash -c '/bin/true; true'
+	# shellcheck disable=SC2016 # for dash
+	pmc record --no-report -c 1 -e sched:sched_process_fork -o log dash -c 'for i in $(seq 40); do /bin/true; done'
+	all_are_whole
+	pmc report --folded folded log >/dev/null
+	awk '/;__libc_start_main.*;__vfork;/ { n += $NF } END { exit n < 40 }' folded || { cat folded; false; }
+}

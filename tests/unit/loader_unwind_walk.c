@@ -223,6 +223,7 @@ static void test_ends(void **state)
 		{ UNWIND_NONE, UNWIND_CUT_RULE }, { UNWIND_BAD, UNWIND_CUT_FORM },
 		{ UNWIND_END, UNWIND_WHOLE }, { UNWIND_CFA_KINDS, UNWIND_CUT_FORM },
 	};
+	struct unwind_regs in_call = first_regs();
 	struct unwind_rule rule = frame_rule();
 
 	for (unsigned int i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
@@ -230,11 +231,13 @@ static void test_ends(void **state)
 		expect_end(first_regs(), rule, ends[i].end);
 	}
 	/*
-	 * A caller's frame is above its callee's; only interrupted code may not have used the
-	 * stack.
+	 * A caller's frame is above its callee's; only code that was interrupted or is in a system
+	 * call may not have used the stack.
 	 */
 	rule = (struct unwind_rule){ .cfa = UNWIND_SP, .ra = UNWIND_SAME };
 	expect_caller(first_regs(), rule, 0x777, STACK, STACK + 0x40);
+	in_call.exact = 0;
+	expect_caller(in_call, rule, 0x777, STACK, STACK + 0x40);
 	expect_end(later_regs(), rule, UNWIND_CUT_STUCK);
 	rule.offset = -8;
 	expect_end(first_regs(), rule, UNWIND_CUT_STUCK);
