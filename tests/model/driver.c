@@ -397,7 +397,8 @@ int start_daemon(struct driver *d, const char *program, bool syspmcs)
 		prctl(PR_SET_PDEATHSIG, SIGTERM);
 		for (unsigned int i = 0; i < M_PROCS; i++)
 			close(ACTOR_FD + (int)i);
-		execlp(program, program, "-f", "-s", path, "-o",
+		/* Tables for unwinding take descriptors, and stay while their files are known. */
+		execlp(program, program, "-f", "-s", path, "-o", "kern.hwpmc.unwind=0", "-o",
 		       "kern.hwpmc.debugflags=owner=remove", "-o",
 		       syspmcs ? "security.bsd.unprivileged_syspmcs=1" :
 				 "security.bsd.unprivileged_syspmcs=0", (char *)NULL);
