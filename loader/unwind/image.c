@@ -266,6 +266,7 @@ static uint32_t image_init_step(const uint8_t *at, size_t left)
 		uint8_t size, nbytes, bytes[3];
 	} ops[] = {
 		{ 7, 3, { 0x48, 0x8b, 0x05 } },	/* mov x(%rip),%rax */
+		{ 7, 3, { 0x48, 0x8d, 0x05 } },	/* lea x(%rip),%rax */
 		{ 3, 3, { 0x48, 0x85, 0xc0 } },	/* test %rax,%rax */
 		{ 2, 1, { 0x74 } },		/* je */
 		{ 2, 2, { 0xff, 0xd0 } },	/* call *%rax */

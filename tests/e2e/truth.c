@@ -73,8 +73,11 @@ static void compare(struct tally *t, const char *name, const struct truth_chain 
 	} else if (ours->n == theirs->n && !memcmp(ours->pc, theirs->pc,
 						   ours->n * sizeof(ours->pc[0]))) {
 		t->equal++;
+	} else if (ours->n < theirs->n) {
+		t->shorter++;
 	} else {
-		*(ours->n < theirs->n ? &t->shorter : &t->longer) += 1;
+		/* Beyond a frame without information there is nothing of libdwfl's to compare. */
+		t->longer += !theirs->guess;
 	}
 }
 

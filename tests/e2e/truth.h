@@ -44,6 +44,7 @@ struct truth_chain {
 	uint64_t pc[TRUTH_FRAMES];
 	unsigned int n;
 	unsigned int proven;		/* libdwfl's: so many do not follow from a guess */
+	bool guess;			/* libdwfl's: the last of them has no information */
 	int end;			/* ours: enum unwind_cut */
 	bool signal;			/* ours: it goes through a signal handler's frame */
 };

@@ -185,4 +185,5 @@ void dwfl_walk(const struct truth_sample *s, struct truth_chain *out)
 		errx(2, "libdwfl: %s", dwfl_errmsg(-1));
 	attached = true;
 	out->end = dwfl_getthread_frames(dwfl, s->tid, take_frame, out) || unreadable;
+	out->guess = guessing;
 }

@@ -65,6 +65,14 @@ most_are_whole() {
 	most_are_whole
 }
 
+@test "unwind: through the C library's .init section, where libdwfl has no information" {
+	learn_unwound unwound
+	walk unwound init
+	most_are_whole
+	[[ $output =~ equal\ ([0-9]+) ]]
+	[ "${BASH_REMATCH[1]}" -lt $samples ]
+}
+
 @test "unwind: through a signal handler's frame into the code that was interrupted, on any stack" {
 	learn_unwound unwound
 	walk unwound signal

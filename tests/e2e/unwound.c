@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -228,6 +229,27 @@ COLD static void in_leaf(void)
 		idle(20000);
 }
 
+/*
+ * The C library's .init section has no call frame information on x86-64.  It calls this function,
+ * which a profiler's start-up code defines, where there is one.
+ */
+void _init(void);			/* NOLINT(bugprone-reserved-identifier) */
+void __gmon_start__(void);		/* NOLINT(bugprone-reserved-identifier) */
+static bool initialised;
+
+COLD void __gmon_start__(void)		/* NOLINT(bugprone-reserved-identifier) */
+{
+	if (initialised)
+		both(5);
+}
+
+COLD static void in_init(void)
+{
+	initialised = true;
+	_init();
+	sink++;
+}
+
 /* The child runs in the memory and on the stack of its parent. */
 COLD static void in_child(void)
 {
@@ -323,7 +345,7 @@ int main(int argc, char **argv)
 		{ "signal", on_signal }, { "fault", on_fault }, { "near", on_near_stack },
 		{ "leaf", in_leaf }, { "vfork", in_child }, { "compiled", compiled },
 		{ "callback", called_back }, { "threads", in_threads }, { "calls", calls },
-		{ "anywhere", anywhere }, { "asleep", asleep },
+		{ "anywhere", anywhere }, { "asleep", asleep }, { "init", in_init },
 	};
 	const char *shape = argc > 1 ? argv[1] : "";
 

@@ -73,6 +73,12 @@ static void test_init(void **state)
 	expect_sp(&t, 0x200 + sizeof(code) - 1, 8);
 	expect_kind(&t, 0x200 + sizeof(code), UNWIND_NONE);
 	unwind_table_free(&t);
+	/* A linker may make a lea of the mov. */
+	d.f->init[9] = 0x8d;
+	build_well(&d, &t);
+	expect_sp(&t, 0x208, 16);
+	expect_sp(&t, 0x200 + sizeof(code) - 2, 16);
+	unwind_table_free(&t);
 	/* Without the landing pad, and with nothing in between. */
 	sh->sh_offset += 4;
 	sh->sh_size = 9;
