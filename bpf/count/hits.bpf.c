@@ -21,6 +21,10 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
+/* In the loop over samples the verifier would follow the walk for each of its states. */
+#define SAMPLE_WALK(walk, s, n, room) hit_walk((walk)->place, n, room)
+int hit_walk(unsigned int place, unsigned int n, unsigned int room);
+
 #include "bpf/log/rooms.bpf.h"
 #include "count_abi.h"
 #include "hits.bpf.h"
@@ -109,7 +113,7 @@ static __always_inline struct abi_set *set_of_current(void)
 	return bpf_map_lookup_elem(&sets, &set);
 }
 
-static __always_inline void hit_take_members(struct hit *h)
+static __noinline void hit_take_members(struct hit *h)
 {
 	struct abi_set *s = set_of_current();
 	u32 on = s ? s->sampled & (u32)s->active : 0;
@@ -129,6 +133,17 @@ struct hit_place {
 	u64 ip, skip;
 };
 
+/* Not static, so that the verifier checks it once. */
+__noinline int hit_walk(u32 place, u32 n, u32 room)
+{
+	struct scratch *s = bpf_map_lookup_elem(&hit_scratch, &place);
+	struct walk *walk = bpf_map_lookup_elem(&hit_walks, &place);
+
+	if (s && walk)
+		walk_user(walk, s->pc, n, room, s->rec.pid);
+	return 0;
+}
+
 /* Called by bpf_loop(), so that the verifier checks it once. */
 static long hit_sample(u32 i, struct hit_place *at)
 {
@@ -145,10 +160,12 @@ static long hit_sample(u32 i, struct hit_place *at)
 	place = hit_room_take();
 	s = bpf_map_lookup_elem(&hit_scratch, &place);
 	walk = bpf_map_lookup_elem(&hit_walks, &place);
-	if (s && walk && ring_has_room())
+	if (s && walk && ring_has_room()) {
+		walk->place = place;
 		sample_put(at->ctx, at->ip, at->skip, s, walk, of, id);
-	else
+	} else {
 		__sync_fetch_and_add(&of->count.dropped, 1);
+	}
 	hit_room_give(place);
 	return 0;
 }

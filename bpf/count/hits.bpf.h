@@ -50,8 +50,11 @@ static __always_inline bool frame_is_tracer(u64 pc)
 	return is == 1;
 }
 
-/* The address behind the tracepoint, and the number of frames before it. */
-static __always_inline u64 site_find(void *ctx, u64 *skip)
+/*
+ * The address behind the tracepoint, and the number of frames before it in the caller's stack.  Not
+ * inline: its stack would lie below the walk's.
+ */
+static __noinline u64 site_find(void *ctx, u64 *skip)
 {
 	u64 pc[FRAMES] = {};
 
@@ -59,7 +62,7 @@ static __always_inline u64 site_find(void *ctx, u64 *skip)
 	for (u32 i = 1; i < FRAMES && pc[i]; i++) {
 		if (frame_is_tracer(pc[i]))
 			continue;
-		*skip = i;
+		*skip = i - 1;	/* without this function's own */
 		return pc[i];
 	}
 	return ABI_PC_KERNEL;

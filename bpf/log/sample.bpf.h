@@ -61,12 +61,17 @@ static __always_inline u64 chain(void *ctx, void *to, u32 depth, u64 flags, bool
 	return got > depth ? depth : got;
 }
 
+/* A program that takes samples in a loop defines a global function, which is verified once. */
+#ifndef SAMPLE_WALK
+#define SAMPLE_WALK(walk, s, n, room) walk_user(walk, (s)->pc, n, room, (s)->rec.pid)
+#endif
+
 /* Puts the user's side behind n addresses; returns how many there are then. */
 static __always_inline u32 sample_user(void *ctx, struct scratch *s, struct walk *walk,
 				       const struct abi_sampler *of, u32 n, bool *cut)
 {
 	if (walk && of->unwind) {
-		walk_user(walk, s->pc, n, of->depth, s->rec.pid);
+		SAMPLE_WALK(walk, s, n, of->depth);
 		s->rec.end = walk->end;
 		s->rec.pointers = walk->pointers;
 		return walk->n;

@@ -21,11 +21,13 @@
 struct walk {
 	__u64 reg[WALK_REGS];
 	struct unwind_regs r;
+	struct unwind_rule rule;	/* of the frame */
 	__u32 n, room;			/* so many addresses are taken, and may be */
 	__u32 gen;			/* of the process */
 	__u32 mapping;			/* of the frame before; callers are often in its file */
 	__u32 file;			/* of that mapping */
 	__u32 end, pointers;
+	__u32 place;			/* for hits: of the hit's sample */
 };
 
 #define WALK_ROOM 1025			/* addresses of a scratch array: see log_abi.h */
@@ -59,9 +61,8 @@ static inline __u32 mapping_below(const struct unwind_process *p, __u64 address)
 	return at & (UNWIND_MAPPINGS - 1);
 }
 
-/* The rule for an offset in the file: UNWIND_CALLER, or how the chain ends. */
-static inline int walk_rule(struct walk *w, struct unwind_file *f, __u64 offset,
-			    struct unwind_rule *rule)
+/* Puts the rule for an offset in the file: UNWIND_CALLER, or how the chain ends. */
+static inline int walk_rule(struct walk *w, struct unwind_file *f, __u64 offset)
 {
 	const __u32 gen = f->gen;
 	const __u32 *words;
@@ -100,14 +101,13 @@ static inline int walk_rule(struct walk *w, struct unwind_file *f, __u64 offset,
 	if (!words)
 		return UNWIND_CUT_CHANGING;
 	at = (f->rules + number * UNWIND_RULE_WORDS) & UNWIND_ROW_MASK & ~(UNWIND_RULE_WORDS - 1);
-	*rule = *(const struct unwind_rule *)(words + at);
+	w->rule = *(const struct unwind_rule *)(words + at);
 	if (!f->used)
 		f->used = 1;
 	return *(volatile __u32 *)&f->gen == gen ? UNWIND_CALLER : UNWIND_CUT_CHANGING;
 }
 
-static inline int walk_mapped(struct walk *w, const struct unwind_process *p, __u64 place,
-			      struct unwind_rule *rule)
+static inline int walk_mapped(struct walk *w, const struct unwind_process *p, __u64 place)
 {
 	const struct unwind_mapping *m = &p->map[w->mapping & (UNWIND_MAPPINGS - 1)];
 	struct unwind_file *f;
@@ -128,14 +128,13 @@ static inline int walk_mapped(struct walk *w, const struct unwind_process *p, __
 	if (file == UNWIND_FILE_NONE)
 		return UNWIND_CUT_RULE;
 	f = UNWIND_FILE(w, file);
-	return f ? walk_rule(w, f, offset, rule) : UNWIND_CUT_TABLE;
+	return f ? walk_rule(w, f, offset) : UNWIND_CUT_TABLE;
 }
 
 /* One frame: puts its address, and goes to its caller. */
 static inline long walk_frame(__u32 i, struct walk_pointers *p)
 {
 	struct walk *w = p->w;
-	struct unwind_rule rule;
 	__u32 n = w->n;
 	int end;
 
@@ -145,9 +144,9 @@ static inline long walk_frame(__u32 i, struct walk_pointers *p)
 	}
 	p->to[n] = w->r.pc;
 	w->n = n + 1;
-	end = walk_mapped(w, p->process, unwind_place_of(&w->r), &rule);
+	end = walk_mapped(w, p->process, unwind_place_of(&w->r));
 	if (end == UNWIND_CALLER)
-		end = unwind_step(&w->r, &rule, WALK_ARM64, w);
+		end = unwind_step(&w->r, &w->rule, WALK_ARM64, w);
 	if (end == UNWIND_CUT_RULE && !WALK_ARM64)
 		end = unwind_step_code(&w->r, w);
 	if (end == UNWIND_CUT_RULE) {

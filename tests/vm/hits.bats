@@ -13,12 +13,15 @@ samples() {
 	text=$(vm pmcstat -q -R /tmp/log)
 }
 
-# samples_are N...: the PMCs have so many samples, in the order of their allocation.
+# samples_are N...: the PMCs have so many samples, in the order of their allocation.  A preemptible
+# kernel skips the program while another task of the CPU is in it: those samples are counted as dropped.
 samples_are() {
 	local has
 
-	has=$(awk '$1 ~ /^allocate/ { id[++n] = $2 } $1 == "callchain" { has[$3]++ } $1 == "drop"
-		END { for (i = 1; i <= n; i++) printf "%d ", has[id[i]] + 0 }' <<<"$text")
+	has=$(awk '$1 ~ /^allocate/ { id[++n] = $2 } $1 == "callchain" { has[$3]++ }
+		$1 == "drop" { dropped += $2; print >"/dev/stderr" }
+		END { if (n == 1) has[id[1]] += dropped
+			for (i = 1; i <= n; i++) printf "%d ", has[id[i]] + 0 }' <<<"$text")
 	[ "${has% }" = "$*" ] || { echo "samples: $has, not $*" >&2; return 1; }
 }
 
@@ -43,7 +46,8 @@ samples_are() {
 	samples -n 1 -P sched:sched_switch -P raw_syscalls:sys_enter load switches=20 calls=20
 	run vm pmcstat -q -R /tmp/log -G -
 	echo "$output"
-	[[ $status -eq 0 && $output == *__schedule* && $output != *bpf_* && $output != *__traceiter* ]]
+	[[ $status -eq 0 && $output == *__schedule* ]]
+	run ! grep -E '^[0-9.]+% +\[[0-9]+\] +(bpf_|__bpf_|__traceiter_)' <<<"$output"
 }
 
 @test "a CPU's hits" {
