@@ -131,7 +131,10 @@ static inline int walk_mapped(struct walk *w, const struct unwind_process *p, __
 	return f ? walk_rule(w, f, offset) : UNWIND_CUT_TABLE;
 }
 
-/* One frame: puts its address, and goes to its caller. */
+/*
+ * One frame: puts its address, and goes to its caller.  A caller's address that is outside of code
+ * is no frame.
+ */
 static inline long walk_frame(__u32 i, struct walk_pointers *p)
 {
 	struct walk *w = p->w;
@@ -145,6 +148,8 @@ static inline long walk_frame(__u32 i, struct walk_pointers *p)
 	p->to[n] = w->r.pc;
 	w->n = n + 1;
 	end = walk_mapped(w, p->process, unwind_place_of(&w->r));
+	if (end == UNWIND_CUT_UNMAPPED && !w->r.first)
+		w->n = n;
 	if (end == UNWIND_CALLER)
 		end = unwind_step(&w->r, &w->rule, WALK_ARM64, w);
 	if (end == UNWIND_CUT_RULE && !WALK_ARM64)

@@ -79,7 +79,7 @@ enum unwind_cut {
 	UNWIND_WHOLE = 1,		/* at the outermost frame */
 	UNWIND_CUT_DEPTH,		/* at the limit of frames */
 	UNWIND_CUT_PROCESS,		/* the process's mappings are not known */
-	UNWIND_CUT_UNMAPPED,		/* at an address outside of executable mappings */
+	UNWIND_CUT_UNMAPPED,		/* the next address, left out, is outside of code */
 	UNWIND_CUT_TABLE,		/* in a file whose table is not there (yet) */
 	UNWIND_CUT_RULE,		/* in code without call frame information */
 	UNWIND_CUT_FORM,		/* … with information that no rule expresses */

@@ -121,7 +121,7 @@ static __always_inline void walk_user(struct walk *w, u64 *to, u32 n, u32 room, 
 		w->n = n + 1;
 	}
 	/* Code that runs is mapped: a change was missed. */
-	if (w->end == UNWIND_CUT_UNMAPPED && w->n == n + 1)
+	if (w->end == UNWIND_CUT_UNMAPPED && w->r.first)
 		walk_ask(task->tgid, pid);
 }
 

@@ -596,6 +596,5 @@ era() {
 	python3 -c 'import json
 for line in open("objects.json"):
     for key, value in json.loads(line).items():
-        # Whether a chain is cut is a member of its own: true or absent.
         assert value is True if key in ("cut", "pointers") else isinstance(value, list if key == "pc" else str), line'
 }

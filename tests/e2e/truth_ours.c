@@ -106,6 +106,8 @@ void ours_walk(const struct truth_sample *s, struct truth_chain *out)
 		out->pc[out->n++] = r.pc;
 		out->end = ours_step(&r, s, &out->signal);
 	} while (out->end == UNWIND_CALLER);
+	if (out->end == UNWIND_CUT_UNMAPPED && out->n > 1)
+		out->n--;
 }
 
 const char *ours_end(int end)

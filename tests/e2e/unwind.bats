@@ -151,3 +151,11 @@ most_are_whole() {
 	walk node -e "$js"
 	most_are_whole_in_kernel
 }
+
+@test "unwind: an address outside of code is no frame" {
+	learn_unwound unwound
+	pmc record -o log unwound lost
+	pmc report --folded folded log
+	grep -q '^unwound;\[cut: address outside of code\];lost;deep;deep;deep;deep;spin [0-9]*$' folded
+	refute grep 'outside of code\];[^l]' folded
+}

@@ -126,6 +126,17 @@ COLD static void on_fault(void)
 	raised();
 }
 
+/* A caller's address is one of data. */
+COLD static void lost(void)
+{
+	void *volatile *ret = (void **)__builtin_frame_address(0) + 1;
+	void *const kept = *ret;
+
+	*ret = other_stack;
+	deep(3);
+	*ret = kept;
+}
+
 /* Until it is killed. */
 COLD static void asleep(void)
 {
@@ -346,6 +357,7 @@ int main(int argc, char **argv)
 		{ "leaf", in_leaf }, { "vfork", in_child }, { "compiled", compiled },
 		{ "callback", called_back }, { "threads", in_threads }, { "calls", calls },
 		{ "anywhere", anywhere }, { "asleep", asleep }, { "init", in_init },
+		{ "lost", lost },
 	};
 	const char *shape = argc > 1 ? argv[1] : "";
 

@@ -266,7 +266,7 @@ enum pmc_chain_end {
 	PMC_CHAIN_WHOLE,		/* at the outermost frame */
 	PMC_CHAIN_DEPTH,		/* at the limit of frames */
 	PMC_CHAIN_PROCESS,		/* the process's mappings are not known */
-	PMC_CHAIN_UNMAPPED,		/* at an address outside of executable mappings */
+	PMC_CHAIN_UNMAPPED,		/* the next address, left out, is outside of code */
 	PMC_CHAIN_TABLE,		/* in a file whose table is not there (yet) */
 	PMC_CHAIN_RULE,			/* in code without call frame information */
 	PMC_CHAIN_FORM,			/* in code with information of an unsupported form */
