@@ -171,7 +171,12 @@ print(int(json.load(sys.stdin)["seconds"] * 1000))')
 	awk '$1 != "..." { if (n == 1) alone[pc]++; n = 0 } $1 == "..." { n++; pc = $2 }
 		END { for (pc in alone) if (alone[pc] >= 200) found = 1; exit !found }' text || { tail -20 text; false; }
 	refute grep -q '^\.\.\. *0x0*\(123450\|ffffffff81234560\)$' text
-	# A program's return address is a frame.
+	# A program's address is a frame if it is code; a walk along frame pointers alone takes it as it is.
+	pmcstat -q -n 1 -P PAGE_FAULT.ALL -O log nocaller 200 0x123460
+	text
+	refute grep -q '^\.\.\. *0x0*123460$' text
+	[ "$(pmc filter -j log - | grep -c '"end":"unmapped"')" -ge 200 ]
+	pmccontrol --tunable kern.hwpmc.unwind=0
 	pmcstat -q -n 1 -P PAGE_FAULT.ALL -O log nocaller 200 0x123460
 	text
 	[ "$(grep -c '^\.\.\. *0x0*123460$' text)" -ge 200 ]
