@@ -6,6 +6,7 @@
 #ifndef PMCBPF_LOG_ABI_H
 #define PMCBPF_LOG_ABI_H
 
+#include "bpf/python/python_abi.h"
 #include "bpf/unwind/unwind_abi.h"
 
 #define ABI_CHAIN_MAX 512		/* addresses of one side of a call chain */
@@ -21,6 +22,8 @@ enum abi_rec_kind {
 	ABI_REC_UNMAP,			/* executable memory is about to be unmapped: start, end */
 	ABI_REC_VALUES,			/* of the SAMPLE behind it: struct abi_values */
 	ABI_REC_STACK,			/* of the SAMPLE behind it: struct abi_stack */
+	ABI_REC_PYTHON,			/* of the SAMPLE behind it: struct abi_python */
+	ABI_REC_CODE,			/* of Python frames behind it: struct abi_code */
 	ABI_REC_KINDS
 };
 
@@ -87,6 +90,41 @@ struct abi_stack {
 	__u32 room;			/* for so many callers */
 	__u32 mappings;			/* struct unwind_mapping */
 	__u32 bytes;
+};
+
+/*
+ * The Python frames of a thread, the innermost first.  Behind them are the stack pointers of the
+ * sample's addresses from one of them on: by these a call of the interpreter is found.
+ */
+#define ABI_PYTHON_FRAMES 128u		/* a power of two */
+struct abi_python {
+	__u64 program;			/* a number of the process and its program */
+	__u32 frames, pointers;		/* struct python_frame; words */
+	__u32 first;			/* address with the first pointer */
+	__s32 end;			/* enum python_step; GO: there are more frames */
+};
+
+/*
+ * A code object as it is in memory, for those that name it.  Blocks of memory follow, each with
+ * zeroes up to a multiple of 8 bytes.  A block that could not be read has no bytes.
+ */
+enum abi_code_block { ABI_CODE_NAME, ABI_CODE_FILE, ABI_CODE_LINES, ABI_CODE_BLOCKS };
+#define ABI_CODE_TEXT  2048u		/* bytes of a name's block at most … */
+#define ABI_CODE_TABLE 12288u		/* … and of a table of lines */
+struct abi_code {
+	__u64 program, identity;
+	__u64 address;
+	__u64 word[PYTHON_WORDS];	/* PYTHON_CODE_WORDS are read */
+	struct python_process process;	/* its interpreter */
+	struct {
+		__u64 address;
+		__u64 bytes;
+	} block[ABI_CODE_BLOCKS];
+};
+
+/* The code objects that the program has sent; the daemon removes those that it has forgotten. */
+struct abi_code_key {
+	__u64 program, identity;
 };
 
 /* The sampling program's counts of a PMC. */

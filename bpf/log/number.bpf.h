@@ -48,6 +48,16 @@ static __always_inline u32 task_process_nested(struct task_struct *task)
 	return pid_number(pid);
 }
 
+/* A thread's number in its own, innermost PID namespace. */
+static __always_inline u32 task_thread_innermost(struct task_struct *task)
+{
+	struct pid *pid = BPF_CORE_READ(task, thread_pid);
+
+	struct upid *at = pid ? pid_at(pid, BPF_CORE_READ(pid, level)) : NULL;
+
+	return at ? BPF_CORE_READ(at, nr) : 0;
+}
+
 static __always_inline u32 task_thread(struct task_struct *task)
 {
 	return nested ? pid_number(BPF_CORE_READ(task, thread_pid)) : (u32)BPF_CORE_READ(task, pid);

@@ -7,6 +7,10 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
+#define SAMPLE_PYTHON(s, walk) \
+	(!(walk) || !(s)->rec.end || !(walk)->python || python_sample())
+int python_sample(void);
+#include "python_sample.bpf.h"
 #include "rooms.bpf.h"
 #include "signal.bpf.h"
 #include "values.bpf.h"
@@ -47,6 +51,35 @@ struct {
 	__type(key, u32);
 	__type(value, struct stack_scratch);
 } stacks SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct python_scratch);
+} pythons SEC(".maps");
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct code_scratch);
+} codes SEC(".maps");
+struct codes_sent_map codes_sent SEC(".maps");
+
+/* A global function, which is verified once: the sample is in this CPU's maps. */
+__noinline int python_sample(void)
+{
+	u32 zero = 0, cpu = bpf_get_smp_processor_id();
+	struct walk *w = bpf_map_lookup_elem(&walks, &zero);
+	struct scratch *s = bpf_map_lookup_elem(&scratch, &zero);
+	struct python_scratch *python = bpf_map_lookup_elem(&pythons, &zero);
+	struct code_scratch *code = bpf_map_lookup_elem(&codes, &zero);
+	void *ring = bpf_map_lookup_elem(&rings, &cpu);
+
+	if (!w || !s || !python || !code || !ring)
+		return 1;
+	return python_put(python, code, ring, w, &s->rec);
+}
 
 /* True if the kernel pauses the event because of its rate; its further counts are lost. */
 static __always_inline bool is_paused(struct perf_event *event)

@@ -66,6 +66,11 @@ static __always_inline u64 chain(void *ctx, void *to, u32 depth, u64 flags, bool
 #define SAMPLE_WALK(walk, s, n, room) walk_user(walk, (s)->pc, n, room, (s)->rec.pid)
 #endif
 
+/* Puts the Python frames of the chain into the ring, if the program does so.  False: no room. */
+#ifndef SAMPLE_PYTHON
+#define SAMPLE_PYTHON(s, walk) true
+#endif
+
 /* Puts the user's side behind n addresses; returns how many there are then. */
 static __always_inline u32 sample_user(void *ctx, struct scratch *s, struct walk *walk,
 				       const struct abi_sampler *of, u32 n, bool *cut)
@@ -175,6 +180,10 @@ static __always_inline void sample_put_with(void *ctx, u64 ip, u64 skip, struct 
 	s->rec.n = n;
 	if (walk && stack && s->rec.end == UNWIND_CUT_TABLE)
 		stack_put(ring, &s->rec, walk, stack);
+	if (!SAMPLE_PYTHON(s, walk)) {
+		__sync_fetch_and_add(&of->count.dropped, 1);
+		return;
+	}
 	bytes = n * 8;
 	if (bytes > MAX_BYTES)
 		bytes = MAX_BYTES;

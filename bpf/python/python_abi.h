@@ -43,6 +43,14 @@ struct python_layout {
 	__u32 reserved;
 };
 
+/*
+ * Bytes of a text with its head: one of 1, 2 or 4 bytes a character, by bits 2 to 4 of its state;
+ * bit 6: they are ASCII, behind a shorter head.
+ */
+#define PYTHON_TEXT_BYTES(l, state, length) \
+	((__u64)(length) * ((state) >> 2 & 7) + \
+	 ((state) >> 6 & 1 ? (l)->text_ascii : (l)->text_other))
+
 /* A process's interpreter: addresses in its memory. */
 struct python_process {
 	__u64 runtime;			/* _PyRuntime */

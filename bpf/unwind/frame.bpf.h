@@ -14,6 +14,8 @@
 
 #include "unwind_abi.h"
 
+#define WALK_ROOM 1025			/* addresses of a scratch array: see log_abi.h */
+
 /*
  * Scratch memory of the context in which a program walks.  The state of a walk is here and not on
  * the stack, because the verifier would follow each of its values from frame to frame.
@@ -22,15 +24,18 @@ struct walk {
 	__u64 reg[WALK_REGS];
 	struct unwind_regs r;
 	struct unwind_rule rule;	/* of the frame */
-	__u32 n, room;			/* so many addresses are taken, and may be */
+	__u32 n, room;			/* so many addresses are taken, and may be … */
+	__u32 first;			/* … from this one on */
 	__u32 gen;			/* of the process */
 	__u32 mapping;			/* of the frame before; callers are often in its file */
 	__u32 file;			/* of that mapping */
 	__u32 end, pointers;
 	__u32 place;			/* for hits: of the hit's sample */
+	__u32 python, python_gen;	/* a file of the chain with an interpreter, and its gen */
+	__u64 add;			/* of the frame's segment */
+	__u64 python_bias;		/* from that file's addresses to the process's */
+	__u64 sp[WALK_ROOM];		/* of each frame */
 };
-
-#define WALK_ROOM 1025			/* addresses of a scratch array: see log_abi.h */
 
 struct walk_pointers {
 	struct walk *w;
@@ -78,7 +83,8 @@ static inline int walk_rule(struct walk *w, struct unwind_file *f, __u64 offset)
 		return UNWIND_CUT_TABLE;
 	for (__u32 i = 0; i < UNWIND_SEGMENTS; i++)
 		if (offset - f->segment[i].offset < f->segment[i].size) {
-			address = offset + f->segment[i].add - f->base;
+			w->add = f->segment[i].add;
+			address = offset + w->add - f->base;
 			found = true;
 		}
 	page = address >> UNWIND_PAGE_SHIFT;
@@ -107,18 +113,27 @@ static inline int walk_rule(struct walk *w, struct unwind_file *f, __u64 offset)
 	return *(volatile __u32 *)&f->gen == gen ? UNWIND_CALLER : UNWIND_CUT_CHANGING;
 }
 
+/* The file of the frame's code has an interpreter of Python. */
+static inline void walk_python(struct walk *w, const struct unwind_file *f, __u64 origin)
+{
+	w->python = w->file;
+	w->python_gen = f->gen;
+	w->python_bias = origin - w->add;
+}
+
 static inline int walk_mapped(struct walk *w, const struct unwind_process *p, __u64 place)
 {
 	const struct unwind_mapping *m = &p->map[w->mapping & (UNWIND_MAPPINGS - 1)];
 	struct unwind_file *f;
 	__u32 file;
-	__u64 offset;
+	__u64 origin;
+	int end;
 
 	if (w->mapping >= p->n || !mapping_has(m, place)) {
 		w->mapping = mapping_below(p, place);
 		m = &p->map[w->mapping & (UNWIND_MAPPINGS - 1)];
 	}
-	offset = place - m->origin;
+	origin = m->origin;
 	w->file = file = m->file;
 	if (w->mapping >= p->n || !mapping_has(m, place))
 		return p->stale == UNWIND_STALE ? UNWIND_CUT_CHANGING :
@@ -128,7 +143,12 @@ static inline int walk_mapped(struct walk *w, const struct unwind_process *p, __
 	if (file == UNWIND_FILE_NONE)
 		return UNWIND_CUT_RULE;
 	f = UNWIND_FILE(w, file);
-	return f ? walk_rule(w, f, offset) : UNWIND_CUT_TABLE;
+	if (!f)
+		return UNWIND_CUT_TABLE;
+	end = walk_rule(w, f, place - origin);
+	if (end == UNWIND_CALLER && f->python)
+		walk_python(w, f, origin);
+	return end;
 }
 
 /*
@@ -146,6 +166,7 @@ static inline long walk_frame(__u32 i, struct walk_pointers *p)
 		return 1;
 	}
 	p->to[n] = w->r.pc;
+	w->sp[n] = w->r.sp;
 	w->n = n + 1;
 	end = walk_mapped(w, p->process, unwind_place_of(&w->r));
 	if (end == UNWIND_CUT_UNMAPPED && !w->r.first)

@@ -145,7 +145,8 @@ struct unwind_file {
 	__u32 nsegments;
 	struct unwind_segment segment[UNWIND_SEGMENTS];
 	__u32 copies;			/* of stacks, because it had no table */
-	__u32 reserved;
+	__u32 python;			/* words in that chunk: struct python_process, with the
+					   file's addresses; 0: it is no interpreter */
 };
 #define UNWIND_COPIES	 256u		/* … until its state changes */
 #define UNWIND_FILES	 8192u		/* numbers, a power of two */

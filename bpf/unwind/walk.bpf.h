@@ -95,9 +95,9 @@ static __always_inline void walk_user(struct walk *w, u64 *to, u32 n, u32 room, 
 	struct walk_pointers p = { .w = w, .to = to };
 	struct pt_regs *regs;
 
-	w->n = n;
+	w->n = w->first = n;
 	w->room = n + room;
-	w->end = w->pointers = 0;
+	w->end = w->pointers = w->python = 0;
 	if (task->flags & WALK_KERNEL_THREAD || !task->mm)
 		return;
 	regs = (void *)bpf_task_pt_regs(task);

@@ -324,6 +324,7 @@ void object_close(struct object *o)
 	dwarf_close(o);
 	object_drop(o);
 	entries_free(&o->names);
+	python_free(o);
 	free(o->added);
 	free(o->debug_file);
 	free(o);

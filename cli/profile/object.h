@@ -24,7 +24,7 @@ struct segment {
 	bool code;
 };
 
-enum object_kind { OBJECT_FILE, OBJECT_KERNEL, OBJECT_JIT };
+enum object_kind { OBJECT_FILE, OBJECT_KERNEL, OBJECT_JIT, OBJECT_PYTHON };
 
 struct dwarf;
 
@@ -52,6 +52,7 @@ struct object {
 	char *debug_file;	/* path of the separate debug file */
 	struct dwarf *dwarf;
 	struct jit *jit;
+	struct python_names *python;
 };
 
 struct symbols {
@@ -61,6 +62,22 @@ struct symbols {
 	struct item_table answers;
 	struct debuginfod debuginfod;
 };
+
+/* --- symbol.c ---------------------------------------------------------------------------- */
+
+/* The image of this name, whatever files have it; NULL: no memory. */
+struct object *symbols_special(struct symbols *s, const char *name, enum object_kind kind);
+/* The one symbol of an image, a name (NULL: none) and a start; NULL: no memory. */
+const struct symbol *symbols_get(struct symbols *s, const struct image *image, const char *raw,
+				 uint64_t start, uint64_t size, bool inlined);
+
+/* --- python.c ---------------------------------------------------------------------------- */
+
+/* The function at an offset; NULL: the log has not named it. */
+const struct symbol *python_symbol(const struct object *o, uint64_t offset);
+/* Its file and line. */
+void python_line(const struct object *o, uint64_t offset, struct frame *frame);
+void python_free(struct object *o);
 
 /* --- files.c: opening untrusted paths ---------------------------------------------------- */
 

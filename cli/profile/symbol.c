@@ -60,7 +60,8 @@ static bool image_is(const void *item, const void *key)
 {
 	const struct image *a = item, *b = key;
 
-	return strcmp(a->path, b->path) == 0 && a->kernel == b->kernel && a->idlen == b->idlen &&
+	return strcmp(a->path, b->path) == 0 && a->kernel == b->kernel &&
+	       a->special == b->special && a->idlen == b->idlen &&
 	       memcmp(a->id, b->id, a->idlen) == 0;
 }
 
@@ -93,6 +94,17 @@ static struct object *symbols_get_object(struct symbols *s, const struct image *
 	struct object *o = item_table_find(&s->images, image_hash(key), image_is, key);
 
 	return o ? o : symbols_add_object(s, key);
+}
+
+struct object *symbols_special(struct symbols *s, const char *name, enum object_kind kind)
+{
+	struct object *o = symbols_get_object(s, &(struct image){ .path = name, .special = true });
+
+	if (o) {
+		o->kind = kind;
+		o->image.state = IMAGE_OPEN;
+	}
+	return o;
 }
 
 static bool path_is_kernel(const char *path)
@@ -265,10 +277,8 @@ static bool known_is(const void *item, const void *key)
 	       (!a->raw || strcmp(a->raw, b->raw) == 0);
 }
 
-/* The one symbol of an image, a name and a start. */
-static const struct symbol *symbols_get(struct symbols *s, const struct image *image,
-					const char *raw, uint64_t start, uint64_t size,
-					bool inlined)
+const struct symbol *symbols_get(struct symbols *s, const struct image *image, const char *raw,
+				 uint64_t start, uint64_t size, bool inlined)
 {
 	struct known key = { { .image = image, .start = start, .inlined = inlined }, raw };
 	uint64_t hash = index_mix((uintptr_t)image + inlined, start);
@@ -342,6 +352,8 @@ static const struct symbol *object_symbol(struct object *o, uint64_t offset)
 	struct entry *e = object_find_added(o, offset);
 	uint64_t start = e ? e->start : 0;
 
+	if (o->kind == OBJECT_PYTHON)
+		return python_symbol(o, offset);
 	if (!e)
 		e = object_find_named(o, offset, &start);
 	if (e && !e->symbol)
@@ -476,6 +488,8 @@ static int answer_frames(struct symbols *s, struct answer *a)
 	frames[last].symbol = answer_function(s, a);
 	if (!frames[last].symbol)
 		return -ENOMEM;
+	if (o && o->kind == OBJECT_PYTHON && !s->config.no_names)
+		python_line(o, a->place.offset, &frames[last]);
 	a->frames = frames;
 	a->n = last + 1;
 	return 0;

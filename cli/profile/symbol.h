@@ -57,6 +57,7 @@ struct image {
 	const char *why;	/* why the state is not OPEN, or lines were skipped; else NULL */
 	enum image_state state;
 	bool kernel;		/* the kernel or a module */
+	bool special;		/* no mapping, and no file, whatever its path */
 	bool debug;		/* lines are known */
 	uint8_t id[IMAGE_ID_MAX];
 	uint8_t idlen;		/* 0: not recorded */
@@ -122,6 +123,12 @@ void symbols_settle(struct symbols *s);
 
 /* A symbol that the recording itself names (the kernel's): `start` as offset in the image. */
 int symbols_add(struct symbols *s, struct image *image, uint64_t start, const char *name);
+
+/* The image of Python frames; offsets in it are the log's addresses.  NULL: no memory. */
+#define SYMBOLS_PYTHON "[python]"
+struct image *symbols_python(struct symbols *s);
+/* The names of a code object, as MAP_IN has them.  0 or -ENOMEM. */
+int symbols_add_code(struct symbols *s, uint64_t offset, const char *text);
 
 /* The JIT map of a process, an image with addresses as offsets; NULL: it has none. */
 struct image *symbols_jit(struct symbols *s, pid_t pid);

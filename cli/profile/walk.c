@@ -98,10 +98,12 @@ static struct image *mapping_image(struct walk *w, const struct pmclog_ev_map_in
 
 static int kernel_map_in(struct walk *w, const struct pmclog_ev_map_in *mi)
 {
-	const char *bracket = *mi->pl_pathname == '[' ? strchr(mi->pl_pathname, ']') : NULL;
+	const char *path = mi->pl_pathname, *bracket = *path == '[' ? strchr(path, ']') : NULL;
 	struct image *image;
 	int err;
 
+	if (PMCLOG_PC_IS_PYTHON(mi->pl_start))
+		return symbols_add_code(w->symbols, mi->pl_start, path) ? walk_no_memory() : 0;
 	if (bracket && bracket[1])
 		return kernel_symbol(w, mi, bracket + 1);
 	image = mapping_image(w, mi);
@@ -350,8 +352,7 @@ static int sample_take_pc(struct walk *w, const struct pmclog_ev_pcsample *one)
 
 void walk_kernel_place(struct walk *w, uintptr_t pc, bool call, struct place *place)
 {
-	/* The placeholder of logs without kernel addresses: the whole kernel. */
-	if (pc == PMCLOG_PC_KERNEL) {
+	if (pc == PMCLOG_PC_KERNEL) {	/* it stands for all of the kernel */
 		space_stand_in(w->symbols, &w->hidden, SYMBOLS_HIDDEN, pc, place);
 		return;
 	}
@@ -371,6 +372,10 @@ void walk_place(struct walk *w, const struct walk_sample *s, size_t i, struct pl
 	uintptr_t pc = s->pc[i];
 
 	place->call = walk_returns(s, i);
+	if (PMCLOG_PC_IS_PYTHON(pc)) {
+		*place = (struct place){ .image = symbols_python(w->symbols), .offset = pc };
+		return;
+	}
 	if (pc & WALK_KERNEL) {
 		walk_kernel_place(w, pc, place->call, place);
 		return;

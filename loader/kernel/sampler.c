@@ -237,6 +237,16 @@ void samplers_free(struct samplers *s)
 	free(s);
 }
 
+void samplers_forget_codes(struct samplers *s)
+{
+	const struct bpf_map *map = s->skel ? s->skel->maps.codes_sent : NULL;
+	struct abi_code_key key;
+
+	while (map && !bpf_map__get_next_key(map, NULL, &key, sizeof(key)))
+		if (bpf_map__delete_elem(map, &key, sizeof(key), 0) && errno != ENOENT)
+			break;
+}
+
 int samplers_fd(const struct samplers *s)
 {
 	return s->epoll;

@@ -33,6 +33,8 @@ void samplers_free(struct samplers *s);
 
 /* Creates the rings, if there are none yet. */
 int samplers_begin(struct samplers *s, struct reason *why);
+/* The program sends all code objects of Python again that samples meet. */
+void samplers_forget_codes(struct samplers *s);
 /* Readable when a ring is half full; -1 and NULL before samplers_begin(). */
 int samplers_fd(const struct samplers *s);
 struct rings *samplers_rings(const struct samplers *s);

@@ -282,6 +282,9 @@ static int pages_put(struct unwinder *u, uint32_t chunk, uint32_t pages,
 	return 0;
 }
 
+#define PYTHON_WORDS_OF(t) ((t)->python.runtime ? sizeof((t)->python) / sizeof(uint32_t) : 0)
+
+/* In the chunk are rules, pages, and where the file's interpreter keeps its frames. */
 static void file_fill(volatile struct unwind_file *f, const struct unwind_table *t, uint32_t chunk,
 		      uint32_t at, uint32_t rules)
 {
@@ -290,6 +293,7 @@ static void file_fill(volatile struct unwind_file *f, const struct unwind_table 
 	f->chunk = chunk;
 	f->pages = at + rules;
 	f->rules = at;
+	f->python = PYTHON_WORDS_OF(t) ? f->pages + t->npages * UNWIND_PAGE_WORDS : 0;
 	f->nsegments = t->ncode;
 	for (uint32_t i = 0; i < UNWIND_SEGMENTS; i++) {
 		const struct unwind_code *code = &t->code[i];
@@ -305,7 +309,8 @@ int unwinder_publish(struct unwinder *u, uint32_t file, const struct unwind_tabl
 {
 	volatile struct unwind_file *f = &u->files[file];
 	const uint64_t rules = (uint64_t)t->nrules * UNWIND_RULE_WORDS;
-	const uint64_t words = rules + (uint64_t)t->npages * UNWIND_PAGE_WORDS;
+	const uint64_t pages = (uint64_t)t->npages * UNWIND_PAGE_WORDS;
+	const uint64_t words = rules + pages + PYTHON_WORDS_OF(t);
 	uint32_t at = 0;
 	int chunk, err;
 
@@ -324,6 +329,8 @@ int unwinder_publish(struct unwinder *u, uint32_t file, const struct unwind_tabl
 		return deny(why, err, "kern.hwpmc.unwind_memory is used up");
 	}
 	memcpy(u->chunk[chunk].words + at, t->rules, rules * sizeof(uint32_t));
+	memcpy(u->chunk[chunk].words + at + rules + pages, &t->python,
+	       PYTHON_WORDS_OF(t) * sizeof(uint32_t));
 	u->placed[file] = (struct placed){ .words = (uint32_t)words, .npages = t->npages };
 	__atomic_add_fetch(&f->gen, 1, __ATOMIC_SEQ_CST);
 	file_fill(f, t, (uint32_t)chunk, at, (uint32_t)rules);

@@ -87,6 +87,9 @@ unsigned int logfile_chain_room(const struct logfile *l);
 int logfile_callchain(struct logfile *l, uint64_t ns, const struct pmclog_ev_callchain *c,
 		      const uint64_t *pc);
 
+/* True once for each number: the caller names in the log what it uses by this number. */
+bool logfile_names(struct logfile *l, uint32_t number);
+
 /*
  * A call chain that is not complete yet, a part of the caller's: later records wait behind it, and
  * no other log is late.  write() is called by logfile_release(): it writes the chain by

@@ -21,6 +21,7 @@
 #include <signal.h>
 #include <sys/queue.h>
 
+#include "lib/base/index.h"
 #include "logfile.h"
 #include "kernel_names.h"
 #include "loader/policy/policy.h"
@@ -73,7 +74,10 @@ struct logfile {
 	uint64_t kilobytes;		/* a second at most; 0: no limit */
 	uint64_t due_to_write;		/* ns: earlier writes used up the time until then */
 	struct name_search *names;		/* the thread's alone, but for name_search_hide() */
-	struct logbuf *current;		/* the loop's alone */
+	struct logbuf *current;		/* the loop's alone, … */
+	uint32_t *named;		/* … numbers, for logfile_names() */
+	uint32_t nnamed, named_room;
+	struct index named_index;
 	uint64_t last;			/* time of the latest record: it never goes back */
 	uint64_t queued;		/* buffers handed over so far */
 	unsigned int charged[LOGBUF_POOLS];

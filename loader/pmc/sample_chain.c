@@ -55,7 +55,10 @@ void sample_chain_put(struct sample_chains *cs, struct pmc *p, const struct abi_
 	struct late_sample *s = late_sample_new(cs->late, cs->unwinder, p, rec, data);
 
 	if (!s) {
-		chain_write(cs, p, rec->time, rec, data);
+		struct abi_rec merged = *rec;
+
+		data = sample_python_merge(cs->python, p->owner->log, &merged, data);
+		chain_write(cs, p, rec->time, &merged, data);
 		return;
 	}
 	s->chains = cs;

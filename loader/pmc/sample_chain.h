@@ -5,11 +5,13 @@
 
 #include "late_sample.h"
 #include "lib/base/wire.h"
+#include "sample_python.h"
 
 /* The sampling PMCs' common part. */
 struct sample_chains {
 	const struct unwinder *unwinder;
 	struct late_samples *late;
+	struct sample_python *python;
 	struct wire_losses losses;	/* in all logs */
 };
 

@@ -70,9 +70,10 @@ int sample_log_new(struct sample_log **out, const struct samplers_config *config
 	t->values = sample_values_new(config->ncpu);
 	t->chains.unwinder = engine->unwinder;
 	t->chains.late = late_samples_new(config->ncpu);
+	t->chains.python = sample_python_new(config->ncpu);
 	t->epoll = epoll_create1(EPOLL_CLOEXEC);
 	t->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (!t->values || !t->chains.late || t->epoll < 0 || t->timer < 0 ||
+	if (!t->values || !t->chains.late || !t->chains.python || t->epoll < 0 || t->timer < 0 ||
 	    epoll_ctl(t->epoll, EPOLL_CTL_ADD, t->timer, &e))
 		err = deny(why, -errno, "cannot set up tracing: %m");
 	else
@@ -81,6 +82,7 @@ int sample_log_new(struct sample_log **out, const struct samplers_config *config
 		sample_log_free(t);
 		return err;
 	}
+	sample_python_program(t->chains.python, t->samplers);
 	engine->samplers = t->samplers;
 	*out = t;
 	return 0;
@@ -95,6 +97,7 @@ void sample_log_free(struct sample_log *t)
 	samplers_free(t->samplers);
 	sample_values_free(t->values);
 	late_samples_free(t->chains.late);
+	sample_python_free(t->chains.python);
 	if (t->timer >= 0)
 		close(t->timer);
 	if (t->epoll >= 0)
@@ -170,7 +173,8 @@ static void record_take(void *arg, const struct abi_rec *rec, const uint64_t *da
 
 	lifetime_write(t->life, rec->time);
 	if (sample_values_keep(t->values, rec, data) ||
-	    late_samples_keep(t->chains.late, rec, data))
+	    late_samples_keep(t->chains.late, rec, data) ||
+	    sample_python_keep(t->chains.python, rec, data))
 		return;
 	if (rec->kind == ABI_REC_UNMAP) {
 		if (rec->n == 2)

@@ -254,9 +254,10 @@ static int code_fill(struct python_code *code, const struct code_memory *c, cons
 	       sizeof(code->first_line));
 	err = text_read(c, code->name, code_word(word, l->code_qualname));
 	err = err ?: text_read(c, code->file, code_word(word, l->code_filename));
+	/* Names are good without lines, which may be too many for the record. */
 	if (!err && code->nlines &&
 	    memory_read(c, code->lines, code->nlines, lines + l->bytes_data))
-		err = -EFAULT;
+		code->nlines = 0;
 	return err;
 }
 

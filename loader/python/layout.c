@@ -66,7 +66,7 @@ static bool layout_is_word(uint32_t offset, uint32_t words)
 	return offset % 8 == 0 && offset / 8 < words;
 }
 
-static bool layout_makes_sense(const struct python_layout *l)
+bool python_layout_check(const struct python_layout *l)
 {
 	return layout_is_word(l->frame_code, PYTHON_FRAME_WORDS) &&
 	       layout_is_word(l->frame_previous, PYTHON_FRAME_WORDS) &&
@@ -111,7 +111,7 @@ static int layout_read(struct python_layout *l, const uint64_t *word, struct rea
 		.text_other = OF(TEXT_ASCII) + 16,
 	};
 #undef OF
-	return layout_makes_sense(l) ? 0 : deny(why, -ENOTSUP, "its interpreter's frames have "
+	return python_layout_check(l) ? 0 : deny(why, -ENOTSUP, "its interpreter's frames have "
 						"members at unusual places");
 }
 

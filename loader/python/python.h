@@ -24,6 +24,8 @@
  * another version or kind; -EBADMSG: it is damaged; -E2BIG: it exceeds a limit; -EIO, -ENOMEM.
  */
 int python_file_read(struct python_process *out, int fd, struct reason *why);
+/* Are all members in the parts of objects that are read? */
+bool python_layout_check(const struct python_layout *l);
 /* Adds the difference between the file's addresses and those in the process. */
 void python_process_move(struct python_process *p, uint64_t bias);
 
@@ -40,7 +42,7 @@ struct python_code {
 	char name[PYTHON_TEXT];		/* the qualified name, in UTF-8 */
 	char file[PYTHON_TEXT];
 	int32_t first_line;
-	uint32_t nlines;		/* bytes; 0: the interpreter's own, not a function */
+	uint32_t nlines;		/* bytes; 0: the interpreter's own, or they are not there */
 	uint8_t lines[];
 };
 

@@ -20,6 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "bpf/python/python_abi.h"
 #include "bpf/unwind/unwind_abi.h"
 #include "lib/base/reason.h"
 
@@ -57,6 +58,7 @@ struct unwind_table {
 	uint32_t npages, nrows, nrules;
 	uint32_t nfdes;			/* functions with information */
 	uint32_t nskipped;		/* entries of a version or encoding that is not supported */
+	struct python_process python;	/* if the file is a Python interpreter, else zeroes */
 };
 
 /*

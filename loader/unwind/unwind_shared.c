@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "loader/python/python.h"
 #include "unwind_worker.h"
 
 #define MAGIC	  0x30776e75u		/* "unw0" */
@@ -23,6 +24,7 @@ struct shared_head {
 	uint32_t reserved;
 	uint64_t base;
 	struct unwind_code code[UNWIND_CODE_MAX];
+	struct python_process python;
 	char reason[sizeof(((struct reason *)0)->text)];
 };
 
@@ -68,6 +70,7 @@ int unwind_shared_write(int fd, const struct unwind_table *t, const struct reaso
 	head.nskipped = t->nskipped;
 	head.base = t->base;
 	memcpy(head.code, t->code, sizeof(head.code));
+	head.python = t->python;
 	err = shared_put(fd, &head, sizeof(head));
 	err = err ?: shared_put(fd, t->rules, t->nrules * sizeof(*t->rules));
 	err = err ?: shared_put(fd, t->pages, t->npages * sizeof(*t->pages));
@@ -131,7 +134,8 @@ static bool shared_table_good(const struct unwind_table *t)
 {
 	uint32_t rows = 0;
 
-	if (!shared_code_good(t) || t->rules[UNWIND_RULE_NONE].cfa != UNWIND_NONE ||
+	if ((t->python.runtime && !python_layout_check(&t->python.layout)) ||
+	    !shared_code_good(t) || t->rules[UNWIND_RULE_NONE].cfa != UNWIND_NONE ||
 	    t->rules[UNWIND_RULE_BAD].cfa != UNWIND_BAD)
 		return false;
 	for (uint32_t i = 0; i < t->nrules; i++)
@@ -159,6 +163,7 @@ static void shared_view(struct unwind_shared *s)
 	*t = (struct unwind_table){
 		.arch = h->arch, .ncode = h->ncode, .base = h->base, .npages = h->npages,
 		.nrows = h->nrows, .nrules = h->nrules, .nfdes = h->nfdes, .nskipped = h->nskipped,
+		.python = h->python,
 	};
 	memcpy(t->code, h->code, sizeof(t->code));
 	t->rules = (struct unwind_rule *)(h + 1);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "lib/base/confine.h"
+#include "loader/python/python.h"
 #include "unwind_worker.h"
 
 #define FILE_MAX (64u << 20)		/* bytes of a table as it is written */
@@ -101,6 +102,9 @@ int unwind_worker_job(struct helper_call *call)
 	if (err)
 		helper_finish(call, err);
 	err = unwind_table_build(&t, &(struct unwind_input){ .fd = call->fds[0] }, &why);
+	/* A file that has no interpreter, or one of another version, is as good without. */
+	if (!err)
+		(void)python_file_read(&t.python, call->fds[0], &why);
 	written = unwind_shared_write(call->fds[1], err ? NULL : &t, &why);
 	helper_finish(call, written ? written : err);
 }

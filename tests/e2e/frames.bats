@@ -16,13 +16,6 @@ teardown() {
 	[ -z "$STANDING" ] || kill -KILL "$STANDING" 2>/dev/null || true
 }
 
-interpreters() {
-	local path
-	for path in /usr/bin/python3.1[1-3] /usr/local/bin/python3.1[1-3] "${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.1[1-3].*/bin/python3; do
-		[ ! -x "$path" ] || echo "$path"
-	done
-}
-
 # frames_agree PYTHON [fork]
 frames_agree() {
 	mkfifo hold

@@ -103,6 +103,14 @@ learn() {
 	read_files
 }
 
+# interpreters: of Python, in versions whose frames are walked
+interpreters() {
+	local path
+	for path in /usr/bin/python3.1[1-3] /usr/local/bin/python3.1[1-3] "${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.1[1-3].*/bin/python3; do
+		[ ! -x "$path" ] || echo "$path"
+	done
+}
+
 # The command that starts a daemon on PMCBPF_SOCKET.  PMCBPF_UNIT names a unit file whose sandbox it gets; there it has a socket in
 # a runtime directory of its own, because the unit shows it no other place to write to.
 daemon_command() {

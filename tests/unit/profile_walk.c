@@ -40,9 +40,10 @@ static int on_sample(void *arg, struct walk *w, const struct walk_sample *sample
 	return 0;
 }
 
+static struct symbols_config config = { .no_names = true };
+
 static void start(const struct filter *filter)
 {
-	const struct symbols_config config = { .no_names = true };
 	const struct walk_user user = { .sample = on_sample, .arg = &seen };
 
 	seen = (struct seen){ .symbols = symbols_new(&config) };
@@ -318,6 +319,64 @@ static void mappings_have_a_limit(void **state)
 	assert_int_equal(code, 65);
 }
 
+#define CODE(number, line) (PMCLOG_PC_PYTHON | (uint64_t)(number) << PMCLOG_PC_CODE_SHIFT | (line))
+
+static const struct frame *python_frame(uint64_t pc)
+{
+	const uint64_t chain[2] = { 0x1000, pc };
+	size_t n = 0;
+	const struct frame *f;
+
+	assert_int_equal(sampled(&seen.log, (struct from){ .id = 1, .pid = 7 }, 2, chain), 0);
+	f = symbols_frames(seen.symbols, &seen.place[1], &n);
+	assert_int_equal(n, 1);
+	return f;
+}
+
+static void function_is(uint64_t pc, const char *name, const char *file, unsigned int line)
+{
+	const struct frame *f = python_frame(pc);
+
+	assert_string_equal(f->symbol->image->path, "[python]");
+	assert_string_equal(f->symbol->name, name);
+	assert_true(file ? f->file && !strcmp(f->file, file) : !f->file);
+	assert_int_equal(f->line, line);
+}
+
+/* Names may come behind the first sample; equal functions are one, others are not. */
+static void python_has_names_and_lines(void **state)
+{
+	struct log *l = &seen.log;
+	const struct symbol *first;
+
+	config.no_names = false;
+	start(&everything);
+	assert_null(python_frame(CODE(2, 7))->symbol->name);
+	map(l, -1, CODE(2, 0), "[python]f\t/a/x.py");
+	map(l, -1, CODE(3, 0), "[python]f\t/b/x.py");
+	map(l, -1, CODE(4, 0), "[python]f\t/a/x.py");
+	map(l, -1, CODE(5, 0), "[other]g\t/a/x.py");
+	map(l, -1, CODE(6, 0), "[python]g");
+	/* A file of that name is not the image. */
+	map(l, 7, 0x1000, "[python]");
+	function_is(CODE(2, 7), "f (x.py)", "/a/x.py", 7);
+	function_is(CODE(3, 9), "f (x.py)", "/b/x.py", 9);
+	function_is(CODE(4, 0), "f (x.py)", "/a/x.py", 0);
+	function_is(CODE(PMCLOG_CODE_UNKNOWN, 0), "[unknown]", NULL, 0);
+	function_is(PMCLOG_PC_PYTHON, "[cut: Python frames]", NULL, 0);
+	first = python_frame(CODE(2, 1))->symbol;
+	assert_ptr_equal(python_frame(CODE(4, 1))->symbol, first);
+	assert_ptr_not_equal(python_frame(CODE(3, 1))->symbol, first);
+	for (unsigned int number = 5; number < 8; number++)
+		assert_null(python_frame(CODE(number, 1))->symbol->name);
+	end(state);
+	config.no_names = true;
+	start(&everything);
+	map(l, -1, CODE(2, 0), "[python]f\t/a/x.py");
+	assert_null(python_frame(CODE(2, 7))->symbol->name);
+	assert_null(python_frame(CODE(2, 7))->file);
+}
+
 static uint64_t time_after(time_t from, time_t to)
 {
 	struct pmclog_ev *ev = &seen.log.ev;
@@ -351,6 +410,7 @@ int main(void)
 #define T(f) cmocka_unit_test_teardown(f, end)
 	const struct CMUnitTest tests[] = {
 		T(nearest_mapping_explains), T(what_is_unmapped_is_nowhere),
+		T(python_has_names_and_lines),
 		T(children_have_their_parents_mappings), T(an_exec_that_each_pmc_tells_is_one),
 		T(a_number_used_again_is_another_process), T(events_of_one_name), T(filters_choose),
 		T(the_kernel_is_told_late), T(the_kernel_is_hidden),

@@ -98,6 +98,21 @@ enum pmclog_wait {
 	PMCLOG_WAIT_RUN_QUEUE,		/* runnable, after another wait */
 	PMCLOG_WAIT_PREEMPTED		/* runnable all the time */
 };
+/*
+ * A frame of Python: this, the number of its code object and its line (0: not known).  No processor
+ * has code there.  A MAP_IN of pid -1 at the number's line 0 has the names: PMCLOG_CODE_PREFIX, the
+ * qualified name, a tab, and the source file.
+ */
+#define PMCLOG_PC_PYTHON	0x4000000000000000ull
+#define PMCLOG_PC_IS_PYTHON(pc) ((pc) >> 62 == 1)
+#define PMCLOG_PC_CODE_SHIFT	24
+#define PMCLOG_PC_LINE_MAX	0xffffffu
+#define PMCLOG_PC_TO_CODE(pc)	((uint32_t)((pc) >> PMCLOG_PC_CODE_SHIFT))
+#define PMCLOG_PC_TO_LINE(pc)	((uint32_t)(pc) & PMCLOG_PC_LINE_MAX)
+#define PMCLOG_CODE_MISSING	0u	/* stands for frames that could not be recorded */
+#define PMCLOG_CODE_UNKNOWN	1u	/* a frame whose names could not be read */
+#define PMCLOG_CODE_FIRST	2u	/* number of a code object */
+#define PMCLOG_CODE_PREFIX	"[python]"
 /* In place of a pid or tid: the process or thread has no number in the log's PID namespace. */
 #define PMCLOG_PID_OUTSIDE (-2)
 

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Python frames of samples: from the programs' records to addresses of a log's call chains.
+ *
+ * A frame becomes an address that no code has (PMCLOG_PC_PYTHON): the number of its code object and
+ * its line.  A code object has a number as long as the daemon knows it; a log that uses the number
+ * has a MAP_IN record with the names.
+ */
+#ifndef PMCBPF_SAMPLE_PYTHON_H
+#define PMCBPF_SAMPLE_PYTHON_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "bpf/log/log_abi.h"
+
+struct logfile;
+struct sample_python;
+struct samplers;
+
+/* NULL: no memory. */
+struct sample_python *sample_python_new(unsigned int ncpu);
+void sample_python_free(struct sample_python *s);
+/* The programs send code objects again that are forgotten here. */
+void sample_python_program(struct sample_python *s, struct samplers *samplers);
+
+/* Keeps a code object, or the frames of a sample until it comes.  False: it is another record. */
+bool sample_python_keep(struct sample_python *s, const struct abi_rec *rec, const uint64_t *data);
+/*
+ * The addresses of a sample with its Python frames among them, *rec->n of them; valid until the
+ * next call.  `data`: it has none, or the log's format has none.  Names that the log lacks are
+ * written to it.
+ */
+const uint64_t *sample_python_merge(struct sample_python *s, struct logfile *log,
+				    struct abi_rec *rec, const uint64_t *data);
+
+#endif
