@@ -31,9 +31,7 @@ void journal_put(int priority, const char *name, const char *text)
 	if (journal_reads_stderr())
 		snprintf(prefix, sizeof(prefix), "<%d>", LOG_PRI(priority));
 	/* To the journal every line is a message of its own. */
-	while (*prefix && strchr(text, '\n')) {
-		fprintf(stderr, "%s%s: %.*s\n", prefix, name, (int)strcspn(text, "\n"), text);
-		text += strcspn(text, "\n") + 1;
-	}
+	for (const char *end; *prefix && (end = strchr(text, '\n')); text = end + 1)
+		fprintf(stderr, "%s%s: %.*s\n", prefix, name, (int)(end - text), text);
 	fprintf(stderr, "%s%s: %s\n", prefix, name, text);
 }
