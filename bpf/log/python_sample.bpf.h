@@ -19,6 +19,7 @@
 #include "ring.bpf.h"
 
 #define PYTHON_THREADS	 1024		/* that the search looks at */
+#define PYTHON_SENT	 65536u		/* bytes of code objects for one sample, and one more */
 #define PYTHON_FRAME_U64 (sizeof(struct python_frame) / 8)
 #define PYTHON_ROOM	 (ABI_PYTHON_FRAMES * PYTHON_FRAME_U64)	/* words of frames */
 #define CODE_ROOM	 (2 * ABI_CODE_TEXT + ABI_CODE_TABLE)
@@ -28,6 +29,7 @@ struct python_scratch {
 	struct python_search search;
 	struct python_walk walk;
 	u32 n;				/* frames so far */
+	u32 sent;			/* bytes of code objects, for this sample */
 	s32 end;
 	struct abi_rec rec;
 	struct abi_python head;
@@ -102,7 +104,7 @@ static __always_inline void code_put(struct python_scratch *p, struct code_scrat
 	const struct python_layout *l = &s->c.process.layout;
 	u32 one = 1, bytes;
 
-	if (bpf_map_lookup_elem(&codes_sent, &key) ||
+	if (bpf_map_lookup_elem(&codes_sent, &key) || p->sent > PYTHON_SENT ||
 	    bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) * 2 >
 		    bpf_ringbuf_query(ring, BPF_RB_RING_SIZE))
 		return;
@@ -122,6 +124,7 @@ static __always_inline void code_put(struct python_scratch *p, struct code_scrat
 	if (bytes > CODE_ROOM)
 		return;
 	s->rec.n = (sizeof(s->c) + bytes) / 8;
+	p->sent += bytes;
 	if (ring_output(ring, s, sizeof(s->rec) + sizeof(s->c) + bytes))
 		bpf_map_update_elem(&codes_sent, &key, &one, BPF_ANY);
 }
@@ -244,6 +247,7 @@ static __always_inline bool python_put(struct python_scratch *s, struct code_scr
 	s->rec = *rec;
 	s->rec.kind = ABI_REC_PYTHON;
 	s->head.program = python_program(task);
+	s->sent = 0;
 	bpf_loop(ABI_PYTHON_FRAMES, python_code_next, &p, 0);
 	s->head.frames = s->n;
 	s->head.end = s->end;

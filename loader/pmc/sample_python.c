@@ -325,7 +325,9 @@ const uint64_t *sample_python_merge(struct sample_python *s, struct logfile *log
 		if (i == p->first || m.next > next)
 			missing = m.n;
 	}
-	if (missing && (m.next < p->frames || p->end != PYTHON_END)) {
+	/* Those beyond the end of a chain that is cut are missing with its callers. */
+	if (missing && (p->end != PYTHON_END ||
+			(m.next < p->frames && rec->end == UNWIND_WHOLE))) {
 		memmove(s->merged + missing + 1, s->merged + missing,
 			(m.n - missing) * sizeof(s->merged[0]));
 		s->merged[missing] = PMCLOG_PC_PYTHON;

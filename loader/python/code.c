@@ -261,6 +261,14 @@ static int code_fill(struct python_code *code, const struct code_memory *c, cons
 	return err;
 }
 
+/* Without room for lines that were said to be there. */
+static struct python_code *code_shrink(struct python_code *code)
+{
+	struct python_code *smaller = realloc(code, sizeof(*code));
+
+	return smaller ? smaller : code;
+}
+
 int python_code_read(struct python_code **out, const struct python_process *p,
 		     const struct python_memory *m, uint64_t address, uint64_t identity)
 {
@@ -286,6 +294,6 @@ int python_code_read(struct python_code **out, const struct python_process *p,
 		free(code);
 		code = NULL;
 	}
-	*out = code;
+	*out = code && !code->nlines ? code_shrink(code) : code;
 	return err;
 }

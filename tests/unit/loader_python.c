@@ -4,6 +4,7 @@
  * damaged, contradict themselves, or change while they are read.
  */
 #include <elf.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -363,6 +364,7 @@ static void test_no_code(void **state)
 	s->o.lines[2] = PYTHON_LINES_MAX;
 	assert_int_equal(space_code(s, &c), 0);
 	assert_int_equal(c->nlines, 0);
+	assert_true(malloc_usable_size(c) < 2 * sizeof(*c));
 	free(c);
 	s->o.lines[2] = 0;
 	/* Characters of no size, elsewhere, or wider than ASCII is. */

@@ -66,6 +66,7 @@ static struct {
 } frames;
 static struct abi_rec rec = { .kind = ABI_REC_PYTHON, .time = 5, .pmc = 7, .tid = 9, .cpu = 1 };
 static struct abi_rec sample;
+static __u8 native_end = UNWIND_WHOLE;
 
 static void frames_begin(void)
 {
@@ -100,7 +101,7 @@ static void merged_are(struct sample_python *s, unsigned int natives, const uint
 	for (unsigned int i = 0; i < natives; i++)
 		data[i] = i + 1;
 	sample = (struct abi_rec){ .kind = ABI_REC_SAMPLE, .time = 5, .pmc = 7, .tid = 9,
-				   .cpu = 1, .n = (__u16)natives };
+				   .cpu = 1, .n = (__u16)natives, .end = native_end };
 	is = sample_python_merge(s, NULL, &sample, data);
 	assert_int_equal(sample.n, n);
 	assert_memory_equal(is, expected, n * sizeof(*is));
@@ -153,6 +154,13 @@ static void test_missing(void **state)
 		frames_keep(s, sps, 4);
 		ARE(s, 5, 1, 2, PMCLOG_PC_PYTHON, 3, 4, 5);
 	}
+	/* The native chain is cut before it. */
+	frames_begin();
+	frame_add(1, 0, 1350);
+	frames_keep(s, sps, 4);
+	native_end = UNWIND_CUT_DEPTH;
+	ARE(s, 5, 1, 2, 3, 4, 5);
+	native_end = UNWIND_WHOLE;
 	/* Nothing of the user's side is there to put it behind. */
 	frames_begin();
 	frame_add(1, 0, 1050);
