@@ -11,6 +11,7 @@
 #include <bpf/bpf_tracing.h>
 
 #include "offcpu.bpf.h"
+#include "python_sample.bpf.h"
 #include "sample.bpf.h"
 
 struct offcpus_map offcpus SEC(".maps");
@@ -30,6 +31,7 @@ struct wait_scratch {
 	} out;
 	/* The side of the program, for all PMCs of one way that the wait is a sample of. */
 	u32 nuser, cut;
+	u32 python;			/* … and whether it has Python frames */
 	__u8 end, pointers;		/* struct abi_rec's */
 	struct walk walk;
 	__u64 user[WALK_ROOM];
@@ -44,6 +46,19 @@ struct {
 	__type(key, u32);
 	__type(value, struct wait_scratch);
 } wait_scratch SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct python_scratch);
+} wait_pythons SEC(".maps");
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct code_scratch);
+} wait_codes SEC(".maps");
 
 #define WORDS_MAX (ABI_OFFCPU_WORDS + ABI_OFFCPU_KERNEL + ABI_CHAIN_MAX)
 
@@ -97,10 +112,23 @@ static __always_inline bool wait_output(struct wait_scratch *s, u32 cpu)
 	return ring && ring_output(ring, &s->out, sizeof(s->out.rec) + n * 8);
 }
 
+/* The Python frames of a record whose program's side begins at `first`.  False: no room. */
+static __always_inline bool wait_python_output(struct wait_scratch *s, u32 cpu, u32 first)
+{
+	u32 zero = 0;
+	struct python_scratch *python = bpf_map_lookup_elem(&wait_pythons, &zero);
+	void *ring = bpf_map_lookup_elem(&rings, &cpu);
+	u32 n = s->out.rec.n - ABI_OFFCPU_WORDS;
+
+	if (!s->python || !s->out.rec.end || !python || !ring || n <= first)
+		return true;
+	return python_output(python, ring, &s->walk, &s->out.rec, first, n - first);
+}
+
 /* Neither inlined nor static, so that the verifier checks it once: records a wait for one PMC. */
 __noinline int wait_put(u32 slot, u32 place, u32 way)
 {
-	u32 zero = 0, own = slot == ABI_OFFCPU_OPEN, cpu = bpf_get_smp_processor_id(), n;
+	u32 zero = 0, own = slot == ABI_OFFCPU_OPEN, cpu = bpf_get_smp_processor_id(), n, first;
 	struct wait_scratch *s = bpf_map_lookup_elem(&wait_scratch, &own);
 	struct abi_offcpu_waits *waits = bpf_map_lookup_elem(&offcpu_waits, &zero);
 	struct abi_offcpu *p = offcpu_at(place);
@@ -123,12 +151,12 @@ __noinline int wait_put(u32 slot, u32 place, u32 way)
 	s->out.word[ABI_OFFCPU_NS] = ns;
 	s->out.word[ABI_OFFCPU_RUN] = w->run < ns ? w->run : ns;
 	s->out.word[ABI_OFFCPU_REASON] = w->reason;
-	n = wait_kernel(s, w, of);
+	n = first = wait_kernel(s, w, of);
 	if (of->both_sides)
 		n = wait_user(s, n, of);
 	s->out.rec.n = ABI_OFFCPU_WORDS + n;
 	__sync_fetch_and_add(&of->count.samples, 1);
-	if (wait_output(s, cpu)) {
+	if (wait_python_output(s, cpu, first) && wait_output(s, cpu)) {
 		__sync_fetch_and_add(&p->count.sampled, 1);
 		__sync_fetch_and_add(&p->count.sampled_ns, ns);
 		return 0;
@@ -147,7 +175,7 @@ __noinline int wait_put_open(u32 place)
 
 	if (!s)
 		return 0;
-	s->nuser = s->pointers = 0;
+	s->nuser = s->pointers = s->python = 0;
 	s->cut = 1;
 	s->end = 0;
 	wait_put(ABI_OFFCPU_OPEN, place, WAIT_POINTERS);
@@ -187,6 +215,23 @@ __noinline int wait_walk(u32 depth, u32 pid)
 	return 0;
 }
 
+__noinline int wait_python(u32 pid, u32 tid)
+{
+	u32 zero = 0, cpu = bpf_get_smp_processor_id();
+	struct wait_scratch *s = bpf_map_lookup_elem(&wait_scratch, &zero);
+	struct python_scratch *python = bpf_map_lookup_elem(&wait_pythons, &zero);
+	struct code_scratch *code = bpf_map_lookup_elem(&wait_codes, &zero);
+	void *ring = bpf_map_lookup_elem(&rings, &cpu);
+
+	if (!s || !python || !code || !ring)
+		return 0;
+	s->out.rec = (struct abi_rec){
+		.time = bpf_ktime_get_ns(), .cpu = cpu, .pid = pid, .tid = tid,
+	};
+	s->python = python_take(python, code, ring, &s->walk, &s->out.rec);
+	return 0;
+}
+
 /* Takes the program's side, if this is the thread that has waited. */
 static __always_inline void wait_take_user(void *ctx, struct wait_scratch *s,
 					   const struct abi_offcpu_wait *w, u32 way)
@@ -194,11 +239,14 @@ static __always_inline void wait_take_user(void *ctx, struct wait_scratch *s,
 	u32 depth = w->kernel_thread ? 0 : wait_depth(w, way);
 	bool here = w->task == (u64)bpf_get_current_task(), cut = false;
 
-	s->nuser = s->cut = s->end = s->pointers = 0;
-	if (depth && here && way == WAIT_TABLES)
+	s->nuser = s->cut = s->end = s->pointers = s->python = 0;
+	if (depth && here && way == WAIT_TABLES) {
 		wait_walk(depth, w->pid);
-	else if (depth && here)
+		if (s->end && s->walk.python)
+			wait_python(w->pid, w->tid);
+	} else if (depth && here) {
 		s->nuser = chain(ctx, s->user, depth, BPF_F_USER_STACK, &cut);
+	}
 	s->cut = cut || (depth && !here);
 }
 

@@ -204,7 +204,6 @@ static __always_inline void python_frames(struct python_pointers *p, struct task
 {
 	struct python_scratch *s = p->s;
 
-	s->n = 0;
 	s->end = python_search_begin(&s->search, &s->process, task_thread_innermost(task), NULL);
 	if (s->end == PYTHON_GO)
 		bpf_loop(PYTHON_THREADS, python_search_next, p, 0);
@@ -215,11 +214,35 @@ static __always_inline void python_frames(struct python_pointers *p, struct task
 		bpf_loop(ABI_PYTHON_FRAMES, python_walk_next, p, 0);
 }
 
-/* Behind n frames: the stack pointers of the sample's addresses from `first` on. */
-static __always_inline u32 python_pointers_put(struct python_scratch *s, const struct walk *w,
-					       u32 first)
+/*
+ * Takes the Python frames of the current thread, whose native chain `w` has, and sends code objects
+ * that have not been sent: `rec` is the head of such records.  False: there are none.
+ */
+static __always_inline bool python_take(struct python_scratch *s, struct code_scratch *code,
+					void *ring, const struct walk *w,
+					const struct abi_rec *rec)
 {
-	u32 at = s->n * PYTHON_FRAME_U64, n = w->n - first;
+	struct python_pointers p = { .s = s, .code = code, .ring = ring };
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	s->n = 0;
+	if (!python_process_take(&s->process, w))
+		return false;
+	python_frames(&p, task);
+	if (!s->n)
+		return false;
+	s->rec = *rec;
+	s->head.program = python_program(task);
+	s->sent = 0;
+	bpf_loop(ABI_PYTHON_FRAMES, python_code_next, &p, 0);
+	return true;
+}
+
+/* Behind the frames: the stack pointers of n native ones. */
+static __always_inline u32 python_pointers_put(struct python_scratch *s, const struct walk *w,
+					       u32 n)
+{
+	u32 at = s->n * PYTHON_FRAME_U64, first = w->first;
 
 	barrier_var(at);
 	barrier_var(n);
@@ -231,28 +254,20 @@ static __always_inline u32 python_pointers_put(struct python_scratch *s, const s
 	return n;
 }
 
-/* The sample's record and its chain are complete.  False: the ring has no room. */
-static __always_inline bool python_put(struct python_scratch *s, struct code_scratch *code,
-				       void *ring, const struct walk *w, const struct abi_rec *rec)
+/*
+ * Right before the record of a sample, `rec`: the frames that python_take() has taken, for its n
+ * addresses from `first` on.  False: the ring has no room.
+ */
+static __always_inline bool python_output(struct python_scratch *s, void *ring,
+					  const struct walk *w, const struct abi_rec *rec,
+					  u32 first, u32 n)
 {
-	struct python_pointers p = { .s = s, .code = code, .ring = ring };
-	struct task_struct *task = bpf_get_current_task_btf();
-	u32 n;
-
-	if (!python_process_take(&s->process, w))
-		return true;
-	python_frames(&p, task);
-	if (!s->n)
-		return true;
 	s->rec = *rec;
 	s->rec.kind = ABI_REC_PYTHON;
-	s->head.program = python_program(task);
-	s->sent = 0;
-	bpf_loop(ABI_PYTHON_FRAMES, python_code_next, &p, 0);
 	s->head.frames = s->n;
 	s->head.end = s->end;
-	s->head.first = w->first;
-	s->head.pointers = python_pointers_put(s, w, w->first);
+	s->head.first = first;
+	s->head.pointers = python_pointers_put(s, w, n);
 	n = sizeof(s->head) / 8 + s->n * PYTHON_FRAME_U64 + s->head.pointers;
 	if (n > (sizeof(s->head) + sizeof(s->data)) / 8)
 		return true;

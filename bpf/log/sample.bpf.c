@@ -78,7 +78,8 @@ __noinline int python_sample(void)
 
 	if (!w || !s || !python || !code || !ring)
 		return 1;
-	return python_put(python, code, ring, w, &s->rec);
+	return !python_take(python, code, ring, w, &s->rec) ||
+	       python_output(python, ring, w, &s->rec, w->first, w->n - w->first);
 }
 
 /* True if the kernel pauses the event because of its rate; its further counts are lost. */

@@ -10,6 +10,7 @@
 #include "loader/log/log.h"
 #include "offcpu_log.h"
 #include "pmc.h"
+#include "sample_python.h"
 
 _Static_assert((int)ABI_WAIT_SLEEP == (int)PMCLOG_WAIT_SLEEP &&
 	       (int)ABI_WAIT_PREEMPTED == (int)PMCLOG_WAIT_PREEMPTED, "the log's reasons");
@@ -56,30 +57,31 @@ static bool wait_part_put(struct offcpu_log *o, const struct pmc *p, const struc
 	return !logfile_put(log, rec->time, &ev) && !logfile_callchain(log, rec->time, c, pc);
 }
 
-bool offcpu_log_wait(struct offcpu_log *o, const struct pmc *p, const struct abi_rec *rec,
-		     const uint64_t *data, struct pmclog_ev_callchain *c)
+bool offcpu_log_wait(struct offcpu_log *o, struct sample_python *python, const struct pmc *p,
+		     const struct abi_rec *rec, const uint64_t *data,
+		     struct pmclog_ev_callchain *c)
 {
 	unsigned int room = logfile_chain_room(p->owner->log) - 1;
 	const unsigned int reason = (unsigned int)data[ABI_OFFCPU_REASON];
-	uint64_t run = data[ABI_OFFCPU_RUN], pc[CHAIN_MAX];
+	const uint64_t ns = data[ABI_OFFCPU_NS], run = data[ABI_OFFCPU_RUN];
+	uint64_t pc[CHAIN_MAX];
 	struct abi_rec chain = *rec;
 	bool there = false;
 
 	if (rec->n <= ABI_OFFCPU_WORDS || (unsigned int)rec->n - ABI_OFFCPU_WORDS >= CHAIN_MAX ||
 	    reason < PMCLOG_WAIT_SLEEP || reason > PMCLOG_WAIT_PREEMPTED ||
-	    run > data[ABI_OFFCPU_NS])
+	    run > ns)
 		return false;
-	data += ABI_OFFCPU_WORDS;
 	chain.n -= ABI_OFFCPU_WORDS;
+	data = sample_python_merge(python, p->owner->log, &chain, data + ABI_OFFCPU_WORDS);
 	c->pl_pid = rec->pid;
 	c->pl_tid = rec->tid;
 	c->pl_pmcid = p->id;
 	chain_take(c, &chain, data, room, p->kernel == KERNEL_HIDDEN);
 	memcpy(pc + 1, data, (size_t)c->pl_npc * sizeof(*pc));
 	c->pl_npc++;
-	data -= ABI_OFFCPU_WORDS;
-	if (run < data[ABI_OFFCPU_NS])
-		there |= wait_part_put(o, p, rec, c, pc, reason, data[ABI_OFFCPU_NS] - run);
+	if (run < ns)
+		there |= wait_part_put(o, p, rec, c, pc, reason, ns - run);
 	if (run)
 		there |= wait_part_put(o, p, rec, c, pc, PMCLOG_WAIT_RUN_QUEUE, run);
 	return there;

@@ -13,6 +13,7 @@
 
 struct logfile;
 struct pmc;
+struct sample_python;
 
 /* What a log has of a PMC's waits. */
 struct offcpu_log {
@@ -30,8 +31,9 @@ static inline bool record_is_sample(const struct abi_rec *rec)
  * Writes a wait as one sample for each reason: its length, and the reason before its addresses.
  * True: it is in the log; *c has its flags.
  */
-bool offcpu_log_wait(struct offcpu_log *o, const struct pmc *p, const struct abi_rec *rec,
-		     const uint64_t *data, struct pmclog_ev_callchain *c);
+bool offcpu_log_wait(struct offcpu_log *o, struct sample_python *python, const struct pmc *p,
+		     const struct abi_rec *rec, const uint64_t *data,
+		     struct pmclog_ev_callchain *c);
 
 /* Logs what became of the other waits since the last time, if there were any. */
 void offcpu_log_counts(struct offcpu_log *o, const struct pmc *p);

@@ -145,7 +145,7 @@ static void sample_put(struct sample_log *t, struct recorder *tr, const struct a
 		logfile_gap(tr->pmc->owner->log);
 	}
 	if (admission == ADMITTED && rec->kind == ABI_REC_OFFCPU) {
-		if (offcpu_log_wait(&tr->offcpu, tr->pmc, rec, data, &c) &&
+		if (offcpu_log_wait(&tr->offcpu, t->chains.python, tr->pmc, rec, data, &c) &&
 		    tr->pmc->flags & PMC_F_CALLCHAIN)
 			sample_chain_count(&t->chains, tr->pmc, c.pl_cpuflags);
 		return;

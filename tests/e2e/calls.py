@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Calls of several kinds, for python.bats: calls.py main|thread|fork|passing|broken."""
+"""Calls of several kinds, for python.bats: calls.py main|thread|fork|passing|broken|waiting."""
 import ctypes
 import os
 import sys
 import threading
+import time
 
 
 def spin(n):
@@ -49,6 +50,15 @@ def broken():
     for _ in range(20):
         outer()
     name.value = kept
+
+
+def nap():
+    time.sleep(0.005)
+
+
+def waiting():
+    for _ in range(40):
+        nap()
 
 
 if sys.argv[1] == "thread":

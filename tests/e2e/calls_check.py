@@ -54,6 +54,10 @@ if mode == "passing":
                 seen.add(number)
             assert "[unknown]" not in frame or "python" not in frame, frame
     assert len(seen) >= 50, seen
+elif mode == "waiting":
+    naps = [python_part(chain) for chain in chains if any(frame.startswith("nap (calls.py)") for frame in chain)]
+    want = [("waiting", line_of("        nap()")), ("nap", line_of("time.sleep("))]
+    assert len(naps) >= 10 and all(part[0][0] == "<module>" and part[1:] == want for part in naps), naps
 elif mode == "broken":
     assert len(missing) >= 50, len(missing)
     for chain in missing:

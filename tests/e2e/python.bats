@@ -11,11 +11,11 @@ setup() {
 	[ -n "$(interpreters)" ] || skip "no Python 3.11 to 3.13 on this machine"
 }
 
-# record MODE - samples of calls.py, once the daemon knows the interpreter's files
+# record MODE [OPTION...] - samples of calls.py, once the daemon knows the interpreter's files
 record() {
 	[ "$KNOWN" = "$python" ] || learn "$python" "$BATS_TEST_DIRNAME/calls.py" main
 	KNOWN=$python
-	pmc record -o log "$python" "$BATS_TEST_DIRNAME/calls.py" "$@"
+	pmc record "${@:2}" -o log "$python" "$BATS_TEST_DIRNAME/calls.py" "$1"
 	pmc report -q --chain-lines chains log
 }
 
@@ -27,6 +27,13 @@ record() {
 		python3 "$BATS_TEST_DIRNAME/calls_check.py" thread <chains
 		record fork
 		python3 "$BATS_TEST_DIRNAME/calls_check.py" fork <chains
+	done
+}
+
+@test "Python: where a thread waits" {
+	for python in $(interpreters); do
+		record waiting --off-cpu
+		python3 "$BATS_TEST_DIRNAME/calls_check.py" waiting <chains
 	done
 }
 
