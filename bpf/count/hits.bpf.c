@@ -24,6 +24,9 @@
 /* In the loop over samples the verifier would follow the walk for each of its states. */
 #define SAMPLE_WALK(walk, s, n, room) hit_walk((walk)->place, n, room)
 int hit_walk(unsigned int place, unsigned int n, unsigned int room);
+#define SAMPLE_PYTHON(s, walk) \
+	(!(s)->rec.end || !(walk)->python || hit_python((walk)->place))
+int hit_python(unsigned int place);
 
 #include "bpf/log/rooms.bpf.h"
 #include "count_abi.h"
@@ -42,6 +45,9 @@ struct rings_map rings SEC(".maps");
 struct hit_rooms_map hit_rooms SEC(".maps");
 struct hit_scratch_map hit_scratch SEC(".maps");
 struct hit_walks_map hit_walks SEC(".maps");
+struct hit_pythons_map hit_pythons SEC(".maps");
+struct hit_codes_map hit_codes SEC(".maps");
+struct codes_sent_map codes_sent SEC(".maps");
 struct unwind_chunks_map unwind_chunks SEC(".maps");
 struct unwind_files_map unwind_files SEC(".maps");
 struct unwind_processes_map unwind_processes SEC(".maps");
@@ -142,6 +148,22 @@ __noinline int hit_walk(u32 place, u32 n, u32 room)
 	if (s && walk)
 		walk_user(walk, s->pc, n, room, s->rec.pid);
 	return 0;
+}
+
+/* Likewise.  0: the ring has no room. */
+__noinline int hit_python(u32 place)
+{
+	u32 cpu = bpf_get_smp_processor_id();
+	struct scratch *s = bpf_map_lookup_elem(&hit_scratch, &place);
+	struct walk *walk = bpf_map_lookup_elem(&hit_walks, &place);
+	struct python_scratch *python = bpf_map_lookup_elem(&hit_pythons, &place);
+	struct code_scratch *code = bpf_map_lookup_elem(&hit_codes, &place);
+	void *ring = bpf_map_lookup_elem(&rings, &cpu);
+
+	if (!s || !walk || !python || !code || !ring)
+		return 1;
+	return !python_take(python, code, ring, walk, &s->rec) ||
+	       python_output(python, ring, walk, &s->rec, walk->first, walk->n - walk->first);
 }
 
 /* Called by bpf_loop(), so that the verifier checks it once. */

@@ -6,6 +6,7 @@
 #ifndef PMCBPF_ROOMS_BPF_H
 #define PMCBPF_ROOMS_BPF_H
 
+#include "python_sample.bpf.h"
 #include "sample.bpf.h"
 
 #define HIT_ROOMS 4		/* at once on a CPU: a task's, interrupts', an NMI's */
@@ -31,9 +32,23 @@ struct hit_walks_map {
 	__type(key, u32);
 	__type(value, struct walk);
 };
+struct hit_pythons_map {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, HIT_ROOMS);
+	__type(key, u32);
+	__type(value, struct python_scratch);
+};
+struct hit_codes_map {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, HIT_ROOMS);
+	__type(key, u32);
+	__type(value, struct code_scratch);
+};
 extern struct hit_rooms_map hit_rooms SEC(".maps");
 extern struct hit_scratch_map hit_scratch SEC(".maps");
 extern struct hit_walks_map hit_walks SEC(".maps");
+extern struct hit_pythons_map hit_pythons SEC(".maps");
+extern struct hit_codes_map hit_codes SEC(".maps");
 
 /* A task that is preempted keeps its place.  HIT_ROOMS: none is free. */
 static __always_inline u32 hit_room_take(void)

@@ -10,7 +10,6 @@
 #define SAMPLE_PYTHON(s, walk) \
 	(!(walk) || !(s)->rec.end || !(walk)->python || python_sample())
 int python_sample(void);
-#include "python_sample.bpf.h"
 #include "rooms.bpf.h"
 #include "signal.bpf.h"
 #include "values.bpf.h"
@@ -22,6 +21,8 @@ struct rings_map rings SEC(".maps");
 struct hit_rooms_map hit_rooms SEC(".maps");
 struct hit_scratch_map hit_scratch SEC(".maps");
 struct hit_walks_map hit_walks SEC(".maps");
+struct hit_pythons_map hit_pythons SEC(".maps");
+struct hit_codes_map hit_codes SEC(".maps");
 /* bpf/mapping's, which the daemon shares with this object. */
 struct unwind_chunks_map unwind_chunks SEC(".maps");
 struct unwind_files_map unwind_files SEC(".maps");

@@ -37,6 +37,14 @@ record() {
 	done
 }
 
+@test "Python: at each hit of a tracepoint" {
+	for python in $(interpreters); do
+		record waiting -e syscalls:sys_enter_clock_nanosleep -c 1
+		python3 "$BATS_TEST_DIRNAME/calls_check.py" waiting <chains
+		[ "$(grep -c '^0x[0-9a-f]* nap (calls.py) ' chains)" -eq 40 ]
+	done
+}
+
 @test "Python: code objects that come and go keep their own names and lines" {
 	for python in $(interpreters); do
 		record passing
