@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Calls of several kinds, for python.bats: calls.py main|thread|fork|passing|broken|waiting."""
-import ctypes
+"""Calls of several kinds, for python.bats: calls.py main|thread|fork|passing|broken|waiting [ROUNDS]."""
 import os
 import sys
 import threading
 import time
+
+
+ROUNDS = int(sys.argv[2]) if len(sys.argv) > 2 else 20
 
 
 def spin(n):
@@ -32,7 +34,7 @@ class Thing:
 
 
 def main():
-    for _ in range(20):
+    for _ in range(ROUNDS):
         Thing().method()
 
 
@@ -45,6 +47,8 @@ def passing():
 
 
 def broken():
+    import ctypes
+
     name = ctypes.c_uint64.from_address(id(compare.__code__) + 128)
     kept, name.value = name.value, 0x123456
     for _ in range(20):

@@ -201,6 +201,7 @@ check-vm: vm-overlay  ## everything that needs test guests: all kernels, the arm
 		+ --kernel 6.1-arm64 --kernel new-x86 tests/vm/access.bats \
 		+ --kernel 6.1-x86 --kernel 6.12-arm64 $(VM_NAMED) \
 		+ --kernel new-x86 tests/vm/hits.bats \
+		+ --kernel 6.1-x86 --kernel 6.12-arm64 --kernel new-x86 tests/vm/python.bats \
 		+ --kernel 6.12-arm64 $(VM_ONE) tests/vm/doctor.bats tests/vm/msr.bats tests/vm/req_hardware.bats \
 		+ --kernel 6.12-x86 $(VM_ONE) tests/vm/unit.bats \
 		+ --kernel 6.1-x86 --kernel 6.12-arm64 $(VM_MSR) \
