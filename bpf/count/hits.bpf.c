@@ -24,8 +24,7 @@
 /* In the loop over samples the verifier would follow the walk for each of its states. */
 #define SAMPLE_WALK(walk, s, n, room) hit_walk((walk)->place, n, room)
 int hit_walk(unsigned int place, unsigned int n, unsigned int room);
-#define SAMPLE_PYTHON(s, walk) \
-	(!(s)->rec.end || !(walk)->python || hit_python((walk)->place))
+#define SAMPLE_PYTHON(walk) hit_python((walk)->place)
 int hit_python(unsigned int place);
 
 #include "bpf/log/rooms.bpf.h"
@@ -153,17 +152,11 @@ __noinline int hit_walk(u32 place, u32 n, u32 room)
 /* Likewise.  0: the ring has no room. */
 __noinline int hit_python(u32 place)
 {
-	u32 cpu = bpf_get_smp_processor_id();
 	struct scratch *s = bpf_map_lookup_elem(&hit_scratch, &place);
-	struct walk *walk = bpf_map_lookup_elem(&hit_walks, &place);
-	struct python_scratch *python = bpf_map_lookup_elem(&hit_pythons, &place);
-	struct code_scratch *code = bpf_map_lookup_elem(&hit_codes, &place);
-	void *ring = bpf_map_lookup_elem(&rings, &cpu);
 
-	if (!s || !walk || !python || !code || !ring)
-		return 1;
-	return !python_take(python, code, ring, walk, &s->rec) ||
-	       python_output(python, ring, walk, &s->rec, walk->first, walk->n - walk->first);
+	return !s || python_put(bpf_map_lookup_elem(&hit_pythons, &place),
+				bpf_map_lookup_elem(&hit_codes, &place),
+				bpf_map_lookup_elem(&hit_walks, &place), &s->rec);
 }
 
 /* Called by bpf_loop(), so that the verifier checks it once. */

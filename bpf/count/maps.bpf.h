@@ -102,7 +102,6 @@ extern struct execs_map execs SEC(".maps");
 extern struct clients_map clients SEC(".maps");
 extern struct shares_map shares SEC(".maps");
 extern struct thread_shares_map thread_shares SEC(".maps");
-extern struct rings_map rings SEC(".maps");
 
 /* A process's set, by the low bits of its tgid: one word, so that a non-target costs one load. */
 extern __u32 target_index[ABI_INDEX_SIZE];

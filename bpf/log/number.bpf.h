@@ -52,7 +52,6 @@ static __always_inline u32 task_process_nested(struct task_struct *task)
 static __always_inline u32 task_thread_innermost(struct task_struct *task)
 {
 	struct pid *pid = BPF_CORE_READ(task, thread_pid);
-
 	struct upid *at = pid ? pid_at(pid, BPF_CORE_READ(pid, level)) : NULL;
 
 	return at ? BPF_CORE_READ(at, nr) : 0;

@@ -215,6 +215,7 @@ __noinline int wait_walk(u32 depth, u32 pid)
 	return 0;
 }
 
+/* Likewise. */
 __noinline int wait_python(u32 pid, u32 tid)
 {
 	u32 zero = 0, cpu = bpf_get_smp_processor_id();

@@ -185,10 +185,7 @@ static __always_inline bool python_process_take(struct python_process *to, const
 	bpf_probe_read_kernel(to, sizeof(*to), words + at);
 	if (*(volatile u32 *)&f->gen != w->python_gen)
 		return false;
-	to->runtime += w->python_bias;
-	to->code_type += w->python_bias;
-	to->text_type += w->python_bias;
-	to->bytes_type += w->python_bias;
+	python_process_move(to, w->python_bias);
 	return true;
 }
 
@@ -215,8 +212,8 @@ static __always_inline void python_frames(struct python_pointers *p, struct task
 }
 
 /*
- * Takes the Python frames of the current thread, whose native chain `w` has, and sends code objects
- * that have not been sent: `rec` is the head of such records.  False: there are none.
+ * Takes the current thread's Python frames; `w` has its native chain.  Sends their code objects,
+ * unless they have been sent, in records that begin as `rec` does.  False: there are no frames.
  */
 static __always_inline bool python_take(struct python_scratch *s, struct code_scratch *code,
 					void *ring, const struct walk *w,
@@ -273,6 +270,19 @@ static __always_inline bool python_output(struct python_scratch *s, void *ring,
 		return true;
 	s->rec.n = n;
 	return ring_output(ring, &s->rec, sizeof(s->rec) + n * 8);
+}
+
+/* Both, for a sample with all addresses of the walk.  False: the ring has no room. */
+static __always_inline bool python_put(struct python_scratch *s, struct code_scratch *code,
+				       const struct walk *w, const struct abi_rec *rec)
+{
+	u32 cpu = bpf_get_smp_processor_id();
+	void *ring = bpf_map_lookup_elem(&rings, &cpu);
+
+	if (!s || !code || !w || !rec || !ring)
+		return true;
+	return !python_take(s, code, ring, w, rec) ||
+	       python_output(s, ring, w, rec, w->first, w->n - w->first);
 }
 
 #endif

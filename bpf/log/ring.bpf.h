@@ -19,6 +19,8 @@ struct rings_map {
 	__array(values, struct ring);
 };
 
+extern struct rings_map rings SEC(".maps");
+
 /* The daemon drains rings regularly; it is woken if that would be too late.  False: no room. */
 static __always_inline bool ring_output(void *ring, void *rec, u64 size)
 {

@@ -7,8 +7,7 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
-#define SAMPLE_PYTHON(s, walk) \
-	(!(walk) || !(s)->rec.end || !(walk)->python || python_sample())
+#define SAMPLE_PYTHON(walk) python_sample()
 int python_sample(void);
 #include "rooms.bpf.h"
 #include "signal.bpf.h"
@@ -70,17 +69,12 @@ struct codes_sent_map codes_sent SEC(".maps");
 /* A global function, which is verified once: the sample is in this CPU's maps. */
 __noinline int python_sample(void)
 {
-	u32 zero = 0, cpu = bpf_get_smp_processor_id();
-	struct walk *w = bpf_map_lookup_elem(&walks, &zero);
+	u32 zero = 0;
 	struct scratch *s = bpf_map_lookup_elem(&scratch, &zero);
-	struct python_scratch *python = bpf_map_lookup_elem(&pythons, &zero);
-	struct code_scratch *code = bpf_map_lookup_elem(&codes, &zero);
-	void *ring = bpf_map_lookup_elem(&rings, &cpu);
 
-	if (!w || !s || !python || !code || !ring)
-		return 1;
-	return !python_take(python, code, ring, w, &s->rec) ||
-	       python_output(python, ring, w, &s->rec, w->first, w->n - w->first);
+	return !s || python_put(bpf_map_lookup_elem(&pythons, &zero),
+				bpf_map_lookup_elem(&codes, &zero),
+				bpf_map_lookup_elem(&walks, &zero), &s->rec);
 }
 
 /* True if the kernel pauses the event because of its rate; its further counts are lost. */

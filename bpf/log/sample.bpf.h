@@ -23,7 +23,6 @@ struct samplers_map {
 	__type(value, struct abi_sampler);
 };
 extern struct samplers_map samplers SEC(".maps");
-extern struct rings_map rings SEC(".maps");
 /* kernel.perf_event_max_stack, which cannot change while a program is loaded. */
 extern const volatile __u32 max_stack;
 
@@ -68,7 +67,7 @@ static __always_inline u64 chain(void *ctx, void *to, u32 depth, u64 flags, bool
 
 /* Puts the Python frames of the chain into the ring, if the program does so.  False: no room. */
 #ifndef SAMPLE_PYTHON
-#define SAMPLE_PYTHON(s, walk) true
+#define SAMPLE_PYTHON(walk) true
 #endif
 
 /* Puts the user's side behind n addresses; returns how many there are then. */
@@ -180,7 +179,7 @@ static __always_inline void sample_put_with(void *ctx, u64 ip, u64 skip, struct 
 	s->rec.n = n;
 	if (walk && stack && s->rec.end == UNWIND_CUT_TABLE)
 		stack_put(ring, &s->rec, walk, stack);
-	if (!SAMPLE_PYTHON(s, walk)) {
+	if (walk && s->rec.end && walk->python && !SAMPLE_PYTHON(walk)) {
 		__sync_fetch_and_add(&of->count.dropped, 1);
 		return;
 	}

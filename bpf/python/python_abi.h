@@ -58,6 +58,15 @@ struct python_process {
 	struct python_layout layout;
 };
 
+/* Adds the difference between an interpreter's addresses in its file and in the process. */
+static inline void python_process_move(struct python_process *p, __u64 bias)
+{
+	p->runtime += bias;
+	p->code_type += bias;
+	p->text_type += bias;
+	p->bytes_type += bias;
+}
+
 /* Results of a walk's steps. */
 enum python_step {
 	PYTHON_GO,			/* there may be more */

@@ -88,7 +88,7 @@ static int python_add_stand_in(struct object *o, uint32_t code, const char *text
 	return name.symbol ? python_add(o, &name) : -ENOMEM;
 }
 
-static int python_add_function(struct object *o, struct python_search *s, const char *file)
+static int python_add_function(struct object *o, const struct python_search *s)
 {
 	struct python_names *p = o->python;
 	const uint32_t hash = index_fold(index_hash_bytes(0, s->name, strlen(s->name)));
@@ -100,7 +100,7 @@ static int python_add_function(struct object *o, struct python_search *s, const 
 		name.code = s->code;
 		return python_add(o, &name);
 	}
-	name.file = arena_string(&o->symbols->arena, file);
+	name.file = arena_string(&o->symbols->arena, s->file);
 	name.symbol = symbols_get(o->symbols, &o->image, s->name, s->code, 0, false);
 	if (!name.file || !name.symbol || index_add(&p->functions, hash, (uint32_t)p->n) != 0)
 		return -ENOMEM;
@@ -135,8 +135,9 @@ int symbols_add_code(struct symbols *s, uint64_t offset, const char *text)
 		return 0;
 	text += prefix;
 	search.file = tab + 1;
-	snprintf(shown, sizeof(shown), "%.*s (%s)", (int)(tab - text), text, path_name(tab + 1));
-	return python_add_function(o, &search, tab + 1);
+	snprintf(shown, sizeof(shown), "%.*s (%s)", (int)(tab - text), text,
+		 path_name(search.file));
+	return python_add_function(o, &search);
 }
 
 const struct symbol *python_symbol(const struct object *o, uint64_t offset)

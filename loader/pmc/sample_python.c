@@ -132,8 +132,7 @@ static int code_part(void *to, size_t size, uint64_t address, const void *part, 
 	return 0;
 }
 
-static int code_copy_read(const struct python_memory *m, void *to, size_t size,
-			    uint64_t address)
+static int code_copy_read(const struct python_memory *m, void *to, size_t size, uint64_t address)
 {
 	const struct abi_code *c = ((const struct code_copy *)m)->c;
 	const uint8_t *data = (const uint8_t *)(c + 1);
@@ -311,7 +310,7 @@ const uint64_t *sample_python_merge(struct sample_python *s, struct logfile *log
 	const struct kept_frames *k = frames_of(s, rec);
 	const struct abi_python *p = k ? (const struct abi_python *)k->data : NULL;
 	struct merge m = { .s = s, .log = log, .time = rec->time, .p = p };
-	uint32_t missing = 0;		/* the place of frames that are */
+	uint32_t missing = 0;		/* where the mark of missing frames goes; 0: nowhere */
 
 	if (!k || !logfile_has(log, PMCLOG_TYPE_THR_CREATE))
 		return data;

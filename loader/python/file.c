@@ -190,11 +190,3 @@ int python_file_read(struct python_process *out, int fd, struct reason *why)
 	free(f.names);
 	return err;
 }
-
-void python_process_move(struct python_process *p, uint64_t bias)
-{
-	p->runtime += bias;
-	p->code_type += bias;
-	p->text_type += bias;
-	p->bytes_type += bias;
-}

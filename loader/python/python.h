@@ -26,8 +26,6 @@
 int python_file_read(struct python_process *out, int fd, struct reason *why);
 /* Are all members in the parts of objects that are read? */
 bool python_layout_check(const struct python_layout *l);
-/* Adds the difference between the file's addresses and those in the process. */
-void python_process_move(struct python_process *p, uint64_t bias);
 
 /* Memory of a process: 0, or a negative errno unless all bytes have been read. */
 struct python_memory {

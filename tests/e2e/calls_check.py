@@ -14,10 +14,6 @@ for line in sys.stdin:
 assert chains, "no samples"
 
 
-def is_ours(frame):
-    return "calls.py:" in frame
-
-
 def python_part(chain):
     """Function and line of the program's frames, the outermost first; C: native frames between them."""
     part = []
@@ -38,8 +34,9 @@ def line_of(text):
 
 
 SPIN = range(line_of("def spin"), line_of("def compare"))
-CALLS = [("main", line_of("Thing().method()")), "C", ("Thing.method", line_of("next(generate())")), "C",
-         ("generate", line_of("yield outer()")), ("outer", line_of("sorted([1]")), "C", ("compare", line_of("return spin("))]
+OUTER = ("outer", line_of("sorted([1]"))
+CALLS = [("main", line_of("Thing().method()")), ("Thing.method", line_of("next(generate())")),
+         ("generate", line_of("yield outer()")), OUTER, ("compare", line_of("return spin("))]
 spinning = [python_part(chain) for chain in chains if any(frame.startswith("spin (calls.py)") for frame in chain)]
 missing = [chain for chain in chains if any("[cut: Python frames]" in frame for frame in chain)]
 
@@ -69,11 +66,10 @@ else:
     for part in spinning:
         assert part[-1][0] == "spin" and part[-1][1] in SPIN, part
         # Frames that share a call of the interpreter's loop have nothing between them.
-        want = [call for call in CALLS if call != "C"]
         have = [call for call in part if call != "C"]
-        if have[-len(want) - 1:-1] != want:
+        if have[-len(CALLS) - 1:-1] != CALLS:
             wrong += 1
-        at = part.index(("outer", CALLS[5][1]))
+        at = part.index(OUTER)
         assert part[at + 1] == "C" and part[at + 2][0] == "compare", part
         if mode == "main":
             assert have[0][0] == "<module>", part
