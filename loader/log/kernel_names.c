@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "lib/base/array.h"
-#include "lib/base/index.h"
+#include "lib/base/number_set.h"
 #include "loader/base/base.h"
 #include "ksyms.h"
 #include "kernel_names.h"
@@ -51,9 +51,7 @@ struct name_search {
 	size_t npending, room;
 	size_t tried;			/* the first ones, which table number `reads` lacks */
 	unsigned int reads;
-	struct index index;		/* of `logged` */
-	uint64_t *logged;
-	size_t nlogged, logged_room;
+	struct number_set logged;
 	uint8_t *records;
 	size_t len, records_room;
 	uint8_t stamp[LOGFMT_NEW_PREFIX];	/* of the record before the names */
@@ -172,41 +170,15 @@ void kernel_names_serve(struct kernel_names *n)
 
 /* --- sets ------------------------------------------------------------------------------------- */
 
-struct logged_wanted {
-	const uint64_t *logged;
-	uint64_t key;
-};
-
-static bool logged_is_wanted(const void *arg, uint32_t position)
-{
-	const struct logged_wanted *w = arg;
-
-	return w->logged[position] == w->key;
-}
-
-static uint32_t logged_hash(uint64_t key)
-{
-	return index_fold(index_mix(0, key));
-}
-
-static bool logged_has(const struct name_search *l, uint64_t key)
-{
-	const struct logged_wanted wanted = { l->logged, key };
-
-	return index_find(&l->index, logged_hash(key), logged_is_wanted, &wanted) != INDEX_NONE;
-}
-
 /* False: it is in the set already, or there is no room. */
 static bool logged_add(struct name_search *l, uint64_t key)
 {
-	if (l->nlogged >= LOGGED_MAX || logged_has(l, key))
+	if (l->logged.n >= LOGGED_MAX || number_set_has(&l->logged, key))
 		return false;
-	if (array_reserve(l->logged, l->logged_room, l->nlogged + 1) ||
-	    index_add(&l->index, logged_hash(key), (uint32_t)l->nlogged)) {
+	if (number_set_add(&l->logged, key) != 0) {
 		names_complain(l->names, -ENOMEM);
 		return false;
 	}
-	l->logged[l->nlogged++] = key;
 	return true;
 }
 
@@ -257,8 +229,7 @@ void name_search_free(struct name_search *l)
 		table_forget(n);
 	pthread_mutex_unlock(&n->lock);
 	free(l->pending);
-	index_free(&l->index);
-	free(l->logged);
+	number_set_free(&l->logged);
 	free(l->records);
 	free(l);
 }
@@ -338,7 +309,7 @@ static void record_put(struct name_search *l, const struct ksym *sym)
 
 static bool pending_given_up(const struct name_search *l, uint64_t address)
 {
-	return logged_has(l, address);
+	return number_set_has(&l->logged, address);
 }
 
 /*

@@ -6,9 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/base/array.h"
 #include "loader/base/base.h"
 #include "logpool.h"
+
+#define NAMED_MAX 65536u		/* numbers that a log remembers */
 
 /* --- records ------------------------------------------------------------------------------- */
 
@@ -105,25 +106,14 @@ unsigned int logfile_chain_room(const struct logfile *l)
 	return l->clock.format == LOGFMT_OLD ? LOGREC_OLD_CHAIN : PMC_CALLCHAIN_DEPTH_MAX;
 }
 
-static bool log_is_named(const void *arg, uint32_t position)
-{
-	const struct logfile *l = arg;
-
-	return l->named[position] == l->named[l->nnamed];
-}
-
-/* Without memory it is named again. */
+/* Beyond the limit, or without memory, it is named again. */
 bool logfile_names(struct logfile *l, uint32_t number)
 {
-	const uint32_t hash = index_fold(index_mix(0, number));
-
-	if (array_reserve(l->named, l->named_room, l->nnamed + 1) != 0)
-		return true;
-	l->named[l->nnamed] = number;
-	if (index_find(&l->named_index, hash, log_is_named, l) != INDEX_NONE)
+	if (number_set_has(&l->named, number))
 		return false;
-	if (index_add(&l->named_index, hash, l->nnamed) == 0)
-		l->nnamed++;
+	if (l->named.n >= NAMED_MAX)
+		number_set_clear(&l->named);
+	(void)number_set_add(&l->named, number);
 	return true;
 }
 

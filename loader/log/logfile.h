@@ -87,7 +87,10 @@ unsigned int logfile_chain_room(const struct logfile *l);
 int logfile_callchain(struct logfile *l, uint64_t ns, const struct pmclog_ev_callchain *c,
 		      const uint64_t *pc);
 
-/* True once for each number: the caller names in the log what it uses by this number. */
+/*
+ * True if the log does not remember the number: the caller names in the log what it uses by it.
+ * Names that are written again do no harm.
+ */
 bool logfile_names(struct logfile *l, uint32_t number);
 
 /*

@@ -320,8 +320,7 @@ static void logfile_destroy(struct logfile *l)
 	user_give(pool->config.users, l->user, POOL_LOGS, 1);
 	pthread_cond_destroy(&l->work);
 	pthread_mutex_destroy(&l->lock);
-	index_free(&l->named_index);
-	free(l->named);
+	number_set_free(&l->named);
 	free(l->id);
 	free(l);
 }

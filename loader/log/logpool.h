@@ -21,7 +21,7 @@
 #include <signal.h>
 #include <sys/queue.h>
 
-#include "lib/base/index.h"
+#include "lib/base/number_set.h"
 #include "logfile.h"
 #include "kernel_names.h"
 #include "loader/policy/policy.h"
@@ -75,9 +75,7 @@ struct logfile {
 	uint64_t due_to_write;		/* ns: earlier writes used up the time until then */
 	struct name_search *names;		/* the thread's alone, but for name_search_hide() */
 	struct logbuf *current;		/* the loop's alone, … */
-	uint32_t *named;		/* … numbers, for logfile_names() */
-	uint32_t nnamed, named_room;
-	struct index named_index;
+	struct number_set named;	/* … for logfile_names() */
 	uint64_t last;			/* time of the latest record: it never goes back */
 	uint64_t queued;		/* buffers handed over so far */
 	unsigned int charged[LOGBUF_POOLS];

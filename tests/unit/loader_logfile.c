@@ -370,12 +370,31 @@ static void test_deferred_bound(void **state)
 	assert_int_equal(logs_users.used[POOL_LATE], 0);
 }
 
+/* Each number once; a log remembers so many, and then begins anew. */
+static void test_names(void **state)
+{
+	struct logfile *l = open_log(temp_file(), LOGDEST_FILE, LOGFMT_NEW);
+
+	for (uint32_t i = 0; i < 65536; i++) {
+		assert_true(logfile_names(l, i));
+		assert_false(logfile_names(l, i));
+	}
+	assert_false(logfile_names(l, 0));
+	assert_true(logfile_names(l, 65536));
+	assert_false(logfile_names(l, 65536));
+	assert_true(logfile_names(l, 0));
+	assert_false(logfile_names(l, 0));
+	logfile_free(l);
+	until_reaped(pool, event);
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test(f)
 	const struct CMUnitTest tests[] = {
-		T(test_burst), T(test_late), T(test_long_record), T(test_end_without_room),
-		T(test_nonblocking), T(test_socket_end), T(test_deferred), T(test_deferred_bound),
+		T(test_burst), T(test_names), T(test_late), T(test_long_record),
+		T(test_end_without_room), T(test_nonblocking), T(test_socket_end), T(test_deferred),
+		T(test_deferred_bound),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);
