@@ -62,7 +62,10 @@ static __always_inline struct concerned offcpu_concerned(struct abi_cpu *c,
 
 /* --- beginning of a wait --------------------------------------------------------------------- */
 
-/* Neither inlined nor static, as what follows for each PMC: the verifier checks it once. */
+/*
+ * What is done for each PMC is neither inlined nor static: the verifier checks it once, not once for
+ * each row of a set and of a CPU.
+ */
 __noinline int offcpu_unknown_one(u32 place, u64 time)
 {
 	struct abi_offcpu *p = offcpu_at(place);
@@ -72,17 +75,33 @@ __noinline int offcpu_unknown_one(u32 place, u64 time)
 	return 0;
 }
 
+__noinline int offcpu_unknown_set(struct abi_set *set, u64 time)
+{
+	u32 rows = set ? set->offcpu : 0;
+
+	for (u32 row = 0; row < ABI_SOFT_ROWS && rows; row++, rows >>= 1)
+		if (rows & 1)
+			offcpu_unknown_one(set->soft[row].owner, time);
+	return 0;
+}
+
+__noinline int offcpu_unknown_cpu(struct abi_cpu *c, u64 time)
+{
+	u32 rows = c ? c->offcpu : 0;
+
+	for (u32 row = 0; row < ABI_SOFT_ROWS && rows; row++, rows >>= 1)
+		if (rows & 1)
+			offcpu_unknown_one(c->offcpu_place[row], time);
+	return 0;
+}
+
 /* A wait that began or ended unseen is of unknown length for PMCs that ran at `time`, before it. */
 static __always_inline void offcpu_unknown(const struct concerned *who, u64 time)
 {
-	u32 rows = who->set_rows | who->cpu_rows;
-
-	for (u32 row = 0; row < ABI_SOFT_ROWS && rows; row++, rows >>= 1) {
-		if (who->set && who->set_rows >> row & 1)
-			offcpu_unknown_one(who->set->soft[row].owner, time);
-		if (who->cpu_rows >> row & 1)
-			offcpu_unknown_one(who->cpu->offcpu_place[row], time);
-	}
+	if (who->set_rows)
+		offcpu_unknown_set(who->set, time);
+	if (who->cpu_rows)
+		offcpu_unknown_cpu(who->cpu, time);
 }
 
 static __always_inline void offcpu_begin(const struct concerned *who, struct task_struct *task,
@@ -169,10 +188,46 @@ static __always_inline void offcpu_add(struct abi_offcpu_wait *w, u32 place)
 	w->nplaces = n + 1;
 }
 
+__noinline int offcpu_judge_set(struct abi_offcpu_wait *w, struct abi_set *set, u64 in, u64 stale)
+{
+	u32 rows = w && set ? set->offcpu : 0;
+
+	for (u32 row = 0; row < ABI_SOFT_ROWS && rows; row++, rows >>= 1)
+		if (rows & 1 && offcpu_judge(set->soft[row].owner, w->out, in, stale))
+			offcpu_add(w, set->soft[row].owner);
+	return 0;
+}
+
+__noinline int offcpu_judge_cpu(struct abi_offcpu_wait *w, struct abi_cpu *c, u64 in, u64 stale)
+{
+	u32 rows = w && c ? c->offcpu : 0;
+
+	for (u32 row = 0; row < ABI_SOFT_ROWS && rows; row++, rows >>= 1)
+		if (rows & 1 && offcpu_judge(c->offcpu_place[row], w->out, in, stale))
+			offcpu_add(w, c->offcpu_place[row]);
+	return 0;
+}
+
+/* Puts the wait aside, since `out`, if it is a sample of a PMC.  `seen`: NULL, or its beginning. */
+static __always_inline void offcpu_put(const struct concerned *who, struct abi_offcpu_wait *w,
+				       struct task_struct *task, const struct thread_state *seen,
+				       u64 out, u64 now, u64 stale)
+{
+	w->nplaces = 0;
+	w->out = out;
+	if (who->set_rows)
+		offcpu_judge_set(w, who->set, now, stale);
+	if (who->cpu_rows)
+		offcpu_judge_cpu(w, who->cpu, now, stale);
+	if (!w->nplaces)
+		return;
+	w->pid = task_process(task);
+	offcpu_fill(w, task, seen, seen ? seen->state : TASK_INTERRUPTIBLE, out, now);
+}
+
 static __always_inline void offcpu_end(const struct concerned *who, struct task_struct *task,
 				       u64 now)
 {
-	u32 rows = who->set_rows | who->cpu_rows, set_rows = who->set ? who->set_rows : 0;
 	struct abi_offcpu_wait *w = offcpu_slot();
 	struct thread_state *t, *seen;
 	u64 key = (u64)task, out, stale;
@@ -185,30 +240,10 @@ static __always_inline void offcpu_end(const struct concerned *who, struct task_
 		out = seen->time;
 	/* Where some threads found no room, a thread without a state may be any of these. */
 	stale = seen ? 0 : t ? t->time : offcpu_full ? ~0ull : 0;
-	if (!w) {
+	if (w)
+		offcpu_put(who, w, task, seen, out, now, stale);
+	else
 		offcpu_unknown(who, now);
-		rows = 0;
-	} else {
-		w->nplaces = 0;
-	}
-	for (u32 row = 0; w && row < ABI_SOFT_ROWS && rows; row++, rows >>= 1) {
-		u32 place;
-
-		if (set_rows >> row & 1) {
-			place = who->set->soft[row].owner;
-			if (offcpu_judge(place, out, now, stale))
-				offcpu_add(w, place);
-		}
-		if (who->cpu_rows >> row & 1) {
-			place = who->cpu->offcpu_place[row];
-			if (offcpu_judge(place, out, now, stale))
-				offcpu_add(w, place);
-		}
-	}
-	if (w && w->nplaces) {
-		w->pid = task_process(task);
-		offcpu_fill(w, task, seen, seen ? seen->state : TASK_INTERRUPTIBLE, out, now);
-	}
 	if (!t)
 		return;
 	t->time = now;

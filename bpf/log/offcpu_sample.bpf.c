@@ -184,11 +184,31 @@ __noinline int wait_put_open(u32 place)
 	return 0;
 }
 
-/* The most addresses of the program's side that a PMC of the wait wants in that way. */
-static __always_inline u32 wait_depth(const struct abi_offcpu_wait *w, u32 way)
+/* The same for all PMCs of a wait that has ended. */
+__noinline int wait_put_all(u32 slot, u32 way)
 {
-	u32 depth = 0;
+	u32 zero = 0;
+	struct abi_offcpu_waits *waits = bpf_map_lookup_elem(&offcpu_waits, &zero);
+	struct abi_offcpu_wait *w;
 
+	if (!waits || slot >= ABI_OFFCPU_SLOTS)
+		return 0;
+	w = &waits->slot[slot];
+	for (u32 k = 0; k < ABI_OFFCPU_PLACES && k < w->nplaces; k++)
+		wait_put(slot, w->place[k], way);
+	return 0;
+}
+
+/* The most addresses of the program's side that a PMC of the wait wants in that way. */
+__noinline u32 wait_depth(u32 slot, u32 way)
+{
+	u32 zero = 0, depth = 0;
+	struct abi_offcpu_waits *waits = bpf_map_lookup_elem(&offcpu_waits, &zero);
+	struct abi_offcpu_wait *w;
+
+	if (!waits || slot >= ABI_OFFCPU_SLOTS)
+		return 0;
+	w = &waits->slot[slot];
 	for (u32 k = 0; k < ABI_OFFCPU_PLACES && k < w->nplaces; k++) {
 		struct abi_offcpu *p = offcpu_at(w->place[k]);
 		struct abi_sampler *of = p ? sampler_of(p->sampler) : NULL;
@@ -235,9 +255,9 @@ __noinline int wait_python(u32 pid, u32 tid)
 
 /* Takes the program's side, if this is the thread that has waited. */
 static __always_inline void wait_take_user(void *ctx, struct wait_scratch *s,
-					   const struct abi_offcpu_wait *w, u32 way)
+					   const struct abi_offcpu_wait *w, u32 slot, u32 way)
 {
-	u32 depth = w->kernel_thread ? 0 : wait_depth(w, way);
+	u32 depth = w->kernel_thread ? 0 : wait_depth(slot, way);
 	bool here = w->task == (u64)bpf_get_current_task(), cut = false;
 
 	s->nuser = s->cut = s->end = s->pointers = s->python = 0;
@@ -265,9 +285,8 @@ static __always_inline int waits_put(void *ctx)
 		if (!w->task)
 			return 0;
 		for (u32 way = 0; way < WAIT_WAYS; way++) {
-			wait_take_user(ctx, s, w, way);
-			for (u32 k = 0; k < ABI_OFFCPU_PLACES && k < w->nplaces; k++)
-				wait_put(i, w->place[k], way);
+			wait_take_user(ctx, s, w, i, way);
+			wait_put_all(i, way);
 		}
 		w->task = 0;
 	}
