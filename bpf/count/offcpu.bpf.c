@@ -63,7 +63,7 @@ static __always_inline struct concerned offcpu_concerned(struct abi_cpu *c,
 /* --- beginning of a wait --------------------------------------------------------------------- */
 
 /*
- * What is done for each PMC is neither inlined nor static: the verifier checks it once, not once for
+ * What is done for each PMC is neither inlined nor static: the verifier checks it once, not for
  * each row of a set and of a CPU.
  */
 __noinline int offcpu_unknown_one(u32 place, u64 time)
@@ -95,7 +95,7 @@ __noinline int offcpu_unknown_cpu(struct abi_cpu *c, u64 time)
 	return 0;
 }
 
-/* A wait that began or ended unseen is of unknown length for PMCs that ran at `time`, before it. */
+/* A wait that began or ended unseen has no known length for PMCs that ran at `time`, before it. */
 static __always_inline void offcpu_unknown(const struct concerned *who, u64 time)
 {
 	if (who->set_rows)
@@ -188,7 +188,8 @@ static __always_inline void offcpu_add(struct abi_offcpu_wait *w, u32 place)
 	w->nplaces = n + 1;
 }
 
-__noinline int offcpu_judge_set(struct abi_offcpu_wait *w, struct abi_set *set, u64 in, u64 stale)
+__noinline int offcpu_judge_set(struct abi_offcpu_wait *w, struct abi_set *set, u64 in,
+				u64 stale)
 {
 	u32 rows = w && set ? set->offcpu : 0;
 

@@ -5,7 +5,7 @@ WIRECLIENT := $(O)/tests/wireclient
 WIRECLIENT_SRCS := $(wildcard tests/e2e/wire*.c)
 
 LINT_C  += $(WIRECLIENT_SRCS) tests/e2e/deep.c
-LINT_SH += tests/together tests/e2e/helpers.bash tests/e2e/ktr.bash
+LINT_SH += tests/together tests/e2e/helpers.bash tests/e2e/ktr.bash tests/e2e/secrets.bash
 
 $(WIRECLIENT): $(WIRECLIENT_SRCS:%.c=$(O)/obj/%.o)
 	$(call say,LINK,$@)
@@ -256,8 +256,7 @@ SANDBOXED = $(if $(shell command -v systemd-analyze && \
 # finds them), that measure it (accuracy, bench), that start tests of the others (confine), or that own the names in
 # the BPF file system (ktr_daemon).
 E2E_JOBS  ?= 2
-E2E_ALONE := $(addprefix tests/e2e/,accuracy.bats bench.bats confine.bats ktr_daemon.bats loglife.bats names.bats \
-	secrets.bats)
+E2E_ALONE := $(addprefix tests/e2e/,accuracy.bats bench.bats confine.bats ktr_daemon.bats names.bats settings.bats)
 together   = BUILD='$(abspath $(O))' tests/together $(E2E_JOBS) '$(E2E_ALONE)'
 
 CHECKS += check-e2e check-sandbox

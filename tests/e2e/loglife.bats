@@ -15,7 +15,6 @@ setup() {
 }
 
 teardown() {
-	[ -z "${RATE:-}" ] || echo "$RATE" >/proc/sys/kernel/perf_event_max_sample_rate
 	rest_all
 	kill "${CLIENT[@]}" 2>/dev/null || true
 	[ -z "${TARGET:-}" ] || kill -KILL "$TARGET" 2>/dev/null || true
@@ -424,22 +423,6 @@ at_depth() { python3 deep.py "$1" "$BUILD/tests/load" "${@:2}"; }
 	# Never two in a row.
 	refute grep -q 'drop drop' < <(pmcstat -R "$LOG" | grep -v '^\.' | awk '{ printf "%s ", $1 }')
 	part a
-}
-
-# PERF-245, PERF-246
-@test "sampling that the kernel pauses is counted, reported, and marked" {
-	local rate
-	rate=$(</proc/sys/kernel/perf_event_max_sample_rate)
-	echo 500 2>/dev/null >/proc/sys/kernel/perf_event_max_sample_rate ||
-		skip "kernel.perf_event_max_sample_rate cannot be set here"
-	RATE=$rate
-	run pmcstat -n 1 -P CLOCK.PROF -O "$LOG" load spins=1000000000
-	echo "$output"
-	[ "$status" -eq 0 ]
-	[[ $output =~ sampling\ was\ paused\ at\ least\ ([0-9]+)\ times.*perf_event_max_sample_rate ]]
-	[ "${BASH_REMATCH[1]}" -ge 5 ]
-	[ "$(lines_of drop)" -ge 1 ]
-	grep -q 'the kernel pauses PMC 0x[0-9a-f]* of process .* kernel.perf_event_max_sample_rate=500 ' "$DAEMON_LOG"
 }
 
 @test "the ending daemon abandons a reader that does not read, and no other" {
