@@ -316,7 +316,7 @@ __noinline int mapping_put(struct unwind_process *p, struct area *a, u32 file)
 
 static long area_read(struct task_struct *task, struct vm_area_struct *vma, struct area *a)
 {
-	/* Not task->mm: a kernel looks for the name of a trusted type at each visit of the verifier. */
+	/* Not task->mm, for which verifiers search all names of types at each visit. */
 	area_take(vma, BPF_CORE_READ(task, mm), a);
 	return 0;
 }

@@ -6,76 +6,32 @@
 #include "late_sample.h"
 #include "pmc.h"
 
-struct kept_stack {
-	struct abi_rec rec;		/* kind 0: none is kept */
-	uint64_t data[STACK_WALK_WORDS];
-};
-
-struct late_samples {
-	unsigned int ncpu;
-	struct kept_stack *cpu[];	/* NULL: none yet */
-};
-
-struct late_samples *late_samples_new(unsigned int ncpu)
+/* The copy that the sample's walk goes on in; NULL: it has none. */
+static const uint64_t *stack_of(struct kept_records *kept, const struct abi_rec *rec, size_t *words)
 {
-	struct late_samples *l = calloc(1, sizeof(*l) + ncpu * sizeof(l->cpu[0]));
+	const uint64_t *data = NULL;
 
-	if (l)
-		l->ncpu = ncpu;
-	return l;
+	if (rec->kind == ABI_REC_SAMPLE && rec->end == UNWIND_CUT_TABLE)
+		data = kept_record_take(kept, ABI_REC_STACK, rec, words);
+	return data && stack_walk_check((const struct abi_stack *)data, *words) ? data : NULL;
 }
 
-void late_samples_free(struct late_samples *l)
-{
-	for (unsigned int cpu = 0; l && cpu < l->ncpu; cpu++)
-		free(l->cpu[cpu]);
-	free(l);
-}
-
-bool late_samples_keep(struct late_samples *l, const struct abi_rec *rec, const uint64_t *data)
-{
-	struct kept_stack **k = rec->cpu < l->ncpu ? &l->cpu[rec->cpu] : NULL;
-
-	if (rec->kind != ABI_REC_STACK)
-		return false;
-	if (!k || !stack_walk_check((const struct abi_stack *)data, rec->n))
-		return true;
-	if (!*k)
-		*k = malloc(sizeof(**k));
-	if (!*k)
-		return true;
-	(*k)->rec = *rec;
-	memcpy((*k)->data, data, rec->n * sizeof(*data));
-	return true;
-}
-
-static struct kept_stack *stack_of(struct late_samples *l, const struct abi_rec *rec)
-{
-	struct kept_stack *k = rec->cpu < l->ncpu ? l->cpu[rec->cpu] : NULL;
-
-	if (rec->kind != ABI_REC_SAMPLE || rec->end != UNWIND_CUT_TABLE || !k ||
-	    k->rec.kind != ABI_REC_STACK || k->rec.pmc != rec->pmc || k->rec.tid != rec->tid ||
-	    k->rec.time != rec->time)
-		return NULL;
-	k->rec.kind = 0;
-	return k;
-}
-
-struct late_sample *late_sample_new(struct late_samples *l, const struct unwinder *u,
+struct late_sample *late_sample_new(struct kept_records *kept, const struct unwinder *u,
 				    struct pmc *p, const struct abi_rec *rec, const uint64_t *data)
 {
-	const struct kept_stack *k = stack_of(l, rec);
+	size_t words;
+	const uint64_t *stack = stack_of(kept, rec, &words);
 	struct user *user = p->owner->user;
 	struct late_sample *s;
 	struct reason unused;
 	unsigned int kb;
 
-	if (!k || rec->n > STACK_WALK_CHAIN)
+	if (!stack || rec->n > STACK_WALK_CHAIN)
 		return NULL;
-	kb = (unsigned int)((sizeof(*s) + k->rec.n * sizeof(*data)) / 1024 + 1);
+	kb = (unsigned int)((sizeof(*s) + words * sizeof(*stack)) / 1024 + 1);
 	if (user_take(user->table, user, POOL_LATE, kb, &unused))
 		return NULL;
-	s = malloc(sizeof(*s) + k->rec.n * sizeof(*data));
+	s = malloc(sizeof(*s) + words * sizeof(*stack));
 	if (!s) {
 		user_give(user->table, user, POOL_LATE, kb);
 		return NULL;
@@ -88,7 +44,7 @@ struct late_sample *late_sample_new(struct late_samples *l, const struct unwinde
 	s->kb = kb;
 	s->rec = *rec;
 	memcpy(s->pc, data, rec->n * sizeof(*data));
-	memcpy(s->stack, k->data, k->rec.n * sizeof(*data));
+	memcpy(s->stack, stack, words * sizeof(*stack));
 	return s;
 }
 

@@ -2,10 +2,11 @@
 /*
  * Samples whose chains end in a file that has no table yet, and are completed when it is there.
  *
- * The program copies the registers, the mappings and the stack into the ring, right before such a
- * sample.  The sample and the records behind it wait in their log (logfile_defer()) while the table
- * is built, LATE_NS at most; then the walk goes on over the copy.  It may come to another such file
- * and wait again.  A sample is written in any case: cut, if the table comes too late.
+ * The program copies the registers, the mappings and the stack into a record that belongs to such
+ * a sample (kept_record.h).  The sample and the records behind it wait in their log
+ * (logfile_defer()) while the table is built, LATE_NS at most; then the walk goes on over the copy.
+ * It may come to another such file and wait again.  A sample is written in any case: cut, if the
+ * table comes too late.
  *
  * Bounds: copies of a file (UNWIND_COPIES), the rings, and memory of a user (POOL_LATE).  Without
  * any of them a sample is written as the program has taken it.
@@ -16,11 +17,11 @@
 #include "bpf/log/log_abi.h"
 #include "loader/kernel/kernel.h"
 #include "loader/log/log.h"
+#include "kept_record.h"
 
 #define LATE_NS 5000000000ull
 
 struct pmc;
-struct late_samples;
 struct sample_chains;
 
 struct late_sample {
@@ -35,13 +36,8 @@ struct late_sample {
 	uint64_t stack[];		/* struct abi_stack, and what is behind it */
 };
 
-struct late_samples *late_samples_new(unsigned int ncpu);
-void late_samples_free(struct late_samples *l);
-
-/* True if the record is a copy. */
-bool late_samples_keep(struct late_samples *l, const struct abi_rec *rec, const uint64_t *data);
 /* A sample with its copy; NULL: it has none, or there is no memory. */
-struct late_sample *late_sample_new(struct late_samples *l, const struct unwinder *u,
+struct late_sample *late_sample_new(struct kept_records *kept, const struct unwinder *u,
 				    struct pmc *p, const struct abi_rec *rec, const uint64_t *data);
 void late_sample_free(struct late_sample *s);
 /* False: not yet.  Then `rec` and `pc` are the sample's as far as it is known; always if `now`. */

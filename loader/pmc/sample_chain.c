@@ -52,7 +52,7 @@ static bool late_try(struct log_late *late, bool now)
 void sample_chain_put(struct sample_chains *cs, struct pmc *p, const struct abi_rec *rec,
 		      const uint64_t *data)
 {
-	struct late_sample *s = late_sample_new(cs->late, cs->unwinder, p, rec, data);
+	struct late_sample *s = late_sample_new(cs->kept, cs->unwinder, p, rec, data);
 
 	if (!s) {
 		struct abi_rec merged = *rec;

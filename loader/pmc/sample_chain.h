@@ -10,7 +10,7 @@
 /* The sampling PMCs' common part. */
 struct sample_chains {
 	const struct unwinder *unwinder;
-	struct late_samples *late;
+	struct kept_records *kept;
 	struct sample_python *python;
 	struct wire_losses losses;	/* in all logs */
 };

@@ -33,7 +33,6 @@ struct sample_log {
 	struct lifetime *life;
 	uint64_t lost;			/* the part of programs_lost_records() accounted for */
 	struct samplers *samplers;
-	struct sample_values *values;
 	struct sample_chains chains;
 	struct kgmon *kgmon;
 	struct profclock *clock;	/* NULL: it does not run */
@@ -67,13 +66,12 @@ int sample_log_new(struct sample_log **out, const struct samplers_config *config
 	t->life = life;
 	t->kgmon = kgmon;
 	drain_waits_init(&t->waits);
-	t->values = sample_values_new(config->ncpu);
 	t->chains.unwinder = engine->unwinder;
-	t->chains.late = late_samples_new(config->ncpu);
-	t->chains.python = sample_python_new(config->ncpu);
+	t->chains.kept = kept_records_new(config->ncpu);
+	t->chains.python = sample_python_new(t->chains.kept);
 	t->epoll = epoll_create1(EPOLL_CLOEXEC);
 	t->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (!t->values || !t->chains.late || !t->chains.python || t->epoll < 0 || t->timer < 0 ||
+	if (!t->chains.kept || !t->chains.python || t->epoll < 0 || t->timer < 0 ||
 	    epoll_ctl(t->epoll, EPOLL_CTL_ADD, t->timer, &e))
 		err = deny(why, -errno, "cannot set up tracing: %m");
 	else
@@ -95,9 +93,8 @@ void sample_log_free(struct sample_log *t)
 	profclock_free(t->clock);
 	t->engine->samplers = NULL;
 	samplers_free(t->samplers);
-	sample_values_free(t->values);
-	late_samples_free(t->chains.late);
 	sample_python_free(t->chains.python);
+	kept_records_free(t->chains.kept);
 	if (t->timer >= 0)
 		close(t->timer);
 	if (t->epoll >= 0)
@@ -151,7 +148,7 @@ static void sample_put(struct sample_log *t, struct recorder *tr, const struct a
 		return;
 	}
 	if (admission == ADMITTED && tr->pmc->values)
-		err = sample_values_put(t->values, rec, tr->pmc, &tr->clock);
+		err = sample_values_put(t->chains.kept, rec, tr->pmc, &tr->clock);
 	if (err == -ENOENT)
 		owner_lost(tr->pmc->owner, &t->stats, 1, 0);
 	if (admission == ADMITTED && !err)
@@ -166,15 +163,29 @@ static void value_put(struct recorder *tr, const struct abi_rec *rec, const uint
 		(void)logfile_put(tr->pmc->owner->log, rec->time, &ev);
 }
 
+/* Those that a program sends before a sample. */
+static bool record_keep(struct sample_chains *cs, const struct abi_rec *rec, const uint64_t *data)
+{
+	switch (rec->kind) {
+	case ABI_REC_VALUES:
+	case ABI_REC_STACK:
+	case ABI_REC_PYTHON:
+		kept_record_add(cs->kept, rec, data);
+		return true;
+	case ABI_REC_CODE:
+		sample_python_code(cs->python, data, rec->n);
+		return true;
+	}
+	return false;
+}
+
 static void record_take(void *arg, const struct abi_rec *rec, const uint64_t *data)
 {
 	struct sample_log *t = arg;
 	struct recorder *tr = t->slot[rec->pmc % MAX_RECORDERS];
 
 	lifetime_write(t->life, rec->time);
-	if (sample_values_keep(t->values, rec, data) ||
-	    late_samples_keep(t->chains.late, rec, data) ||
-	    sample_python_keep(t->chains.python, rec, data))
+	if (record_keep(&t->chains, rec, data))
 		return;
 	if (rec->kind == ABI_REC_UNMAP) {
 		if (rec->n == 2)

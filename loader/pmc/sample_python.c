@@ -12,12 +12,12 @@
 #include "loader/kernel/kernel.h"
 #include "loader/log/log.h"
 #include "loader/python/python.h"
+#include "kept_record.h"
 #include "sample_python.h"
 
 #define CHAIN_MAX   (2 * ABI_CHAIN_MAX + 1)	/* addresses of a sample */
 #define FRAME_WORDS (sizeof(struct python_frame) / 8)
 #define HEAD_WORDS  (sizeof(struct abi_python) / 8)
-#define KEPT_WORDS  (HEAD_WORDS + ABI_PYTHON_FRAMES * FRAME_WORDS + CHAIN_MAX)
 
 /* Beyond either, all are forgotten. */
 #define CODES_MAX   8192u
@@ -29,12 +29,6 @@ struct code {
 	struct python_code *read;
 };
 
-/* The frames of a CPU's next sample. */
-struct kept_frames {
-	struct abi_rec rec;		/* kind 0: none */
-	uint64_t data[KEPT_WORDS];
-};
-
 struct sample_python {
 	struct samplers *samplers;
 	struct code *code;
@@ -42,16 +36,15 @@ struct sample_python {
 	struct index index;		/* of codes, by key */
 	uint32_t number;		/* the last one that was given */
 	uint64_t merged[CHAIN_MAX + ABI_PYTHON_FRAMES + 1];
-	unsigned int ncpu;
-	struct kept_frames *cpu[];		/* NULL: none yet */
+	struct kept_records *kept;
 };
 
-struct sample_python *sample_python_new(unsigned int ncpu)
+struct sample_python *sample_python_new(struct kept_records *kept)
 {
-	struct sample_python *s = calloc(1, sizeof(*s) + ncpu * sizeof(s->cpu[0]));
+	struct sample_python *s = calloc(1, sizeof(*s));
 
 	if (s) {
-		s->ncpu = ncpu;
+		s->kept = kept;
 		s->number = PMCLOG_CODE_FIRST - 1;
 	}
 	return s;
@@ -73,8 +66,6 @@ void sample_python_free(struct sample_python *s)
 		return;
 	s->samplers = NULL;
 	codes_forget(s);
-	for (unsigned int cpu = 0; cpu < s->ncpu; cpu++)
-		free(s->cpu[cpu]);
 	index_free(&s->index);
 	free(s->code);
 	free(s);
@@ -175,8 +166,9 @@ static int code_add(struct sample_python *s, const struct abi_code_key *key,
 }
 
 /* One that cannot be read has no name, and is not sent again. */
-static void code_take(struct sample_python *s, const struct abi_code *c, size_t words)
+void sample_python_code(struct sample_python *s, const uint64_t *data, size_t words)
 {
+	const struct abi_code *c = (const struct abi_code *)data;
 	const struct code_copy m = { { code_copy_read }, c };
 	const struct abi_code_key key = { c->program, c->identity };
 	struct python_code *read;
@@ -194,49 +186,21 @@ static void code_take(struct sample_python *s, const struct abi_code *c, size_t 
 
 static bool frames_check(const struct abi_python *p, size_t words)
 {
-	return words >= HEAD_WORDS && words <= KEPT_WORDS && p->frames &&
+	return words >= HEAD_WORDS && p->frames &&
 	       p->frames <= ABI_PYTHON_FRAMES && p->pointers <= CHAIN_MAX &&
 	       p->first <= CHAIN_MAX &&
 	       words == HEAD_WORDS + p->frames * FRAME_WORDS + p->pointers;
 }
 
-static void frames_keep(struct sample_python *s, const struct abi_rec *rec, const uint64_t *data)
-{
-	struct kept_frames **k = rec->cpu < s->ncpu ? &s->cpu[rec->cpu] : NULL;
-
-	if (!k || !frames_check((const struct abi_python *)data, rec->n))
-		return;
-	if (!*k)
-		*k = malloc(sizeof(**k));
-	if (!*k)
-		return;
-	(*k)->rec = *rec;
-	memcpy((*k)->data, data, rec->n * sizeof(*data));
-}
-
-bool sample_python_keep(struct sample_python *s, const struct abi_rec *rec, const uint64_t *data)
-{
-	if (rec->kind == ABI_REC_PYTHON)
-		frames_keep(s, rec, data);
-	else if (rec->kind == ABI_REC_CODE)
-		code_take(s, (const struct abi_code *)data, rec->n);
-	else
-		return false;
-	return true;
-}
-
 /* The sample's frames, once. */
-static const struct kept_frames *frames_of(struct sample_python *s, const struct abi_rec *rec)
+static const struct abi_python *frames_of(struct sample_python *s, const struct abi_rec *rec)
 {
-	struct kept_frames *k = rec->cpu < s->ncpu ? s->cpu[rec->cpu] : NULL;
-	const struct abi_python *p;
+	size_t words;
+	const struct abi_python *p = (const struct abi_python *)kept_record_take(
+		s->kept, ABI_REC_PYTHON, rec, &words);
 
-	if (!k || k->rec.kind != ABI_REC_PYTHON || k->rec.pmc != rec->pmc ||
-	    k->rec.tid != rec->tid || k->rec.time != rec->time)
-		return NULL;
-	k->rec.kind = 0;
-	p = (const struct abi_python *)k->data;
-	return rec->n <= CHAIN_MAX && p->first + p->pointers == rec->n ? k : NULL;
+	return p && frames_check(p, words) && rec->n <= CHAIN_MAX &&
+	       p->first + p->pointers == rec->n ? p : NULL;
 }
 
 /* --- chains ----------------------------------------------------------------------------------- */
@@ -307,12 +271,11 @@ static void call_put(struct merge *m, uint32_t i)
 const uint64_t *sample_python_merge(struct sample_python *s, struct logfile *log,
 				    struct abi_rec *rec, const uint64_t *data)
 {
-	const struct kept_frames *k = frames_of(s, rec);
-	const struct abi_python *p = k ? (const struct abi_python *)k->data : NULL;
+	const struct abi_python *p = frames_of(s, rec);
 	struct merge m = { .s = s, .log = log, .time = rec->time, .p = p };
 	uint32_t missing = 0;		/* where the mark of missing frames goes; 0: nowhere */
 
-	if (!k || !logfile_has(log, PMCLOG_TYPE_THR_CREATE))
+	if (!p || !logfile_has(log, PMCLOG_TYPE_THR_CREATE))
 		return data;
 	m.frame = (const struct python_frame *)(p + 1);
 	m.sp = (const uint64_t *)(m.frame + p->frames);

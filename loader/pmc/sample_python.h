@@ -9,23 +9,24 @@
 #ifndef PMCBPF_SAMPLE_PYTHON_H
 #define PMCBPF_SAMPLE_PYTHON_H
 
-#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "bpf/log/log_abi.h"
 
+struct kept_records;
 struct logfile;
 struct sample_python;
 struct samplers;
 
 /* NULL: no memory. */
-struct sample_python *sample_python_new(unsigned int ncpu);
+struct sample_python *sample_python_new(struct kept_records *kept);
 void sample_python_free(struct sample_python *s);
 /* The programs send code objects again that are forgotten here. */
 void sample_python_program(struct sample_python *s, struct samplers *samplers);
 
-/* Keeps a code object, or the frames of a sample until it comes.  False: it is another record. */
-bool sample_python_keep(struct sample_python *s, const struct abi_rec *rec, const uint64_t *data);
+/* Remembers the code object of a record. */
+void sample_python_code(struct sample_python *s, const uint64_t *data, size_t words);
 /*
  * The addresses of a sample with its Python frames among them, *rec->n of them; valid until the
  * next call.  `data`: it has none, or the log's format has none.  Names that the log lacks are

@@ -2,7 +2,6 @@
 /* See sample_values.h. */
 #include <elf.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/logvalues.h"
@@ -16,16 +15,6 @@ _Static_assert(ABI_VALUES == PMCLOG_VALUES && 1 << ABI_VALUE_PERIOD == PMCLOG_VA
 	       ABI_BRANCHES == LOGVALUE_BRANCH_MAX, "the log's values and the ring's");
 _Static_assert(ABI_VALUES + 2 * (1 + LOGVALUE_REGS_MAX) + 3 * ABI_BRANCHES <= PMCLOG_VALUES_MAX,
 	       "a record has room for all values");
-
-struct kept {
-	struct abi_rec rec;		/* kind 0: none is kept */
-	struct abi_values v;
-};
-
-struct sample_values {
-	unsigned int ncpu;
-	struct kept *cpu[];		/* NULL: none yet */
-};
 
 /* perf's mask of the registers, and the places of its bits in struct pt_regs. */
 #ifdef __aarch64__
@@ -62,41 +51,6 @@ static bool registers_are_32(const __u64 *regs)
 	return (uint16_t)regs[PLACE_CS] == 0x23;	/* user code's segment of 32 bits */
 }
 #endif
-
-struct sample_values *sample_values_new(unsigned int ncpu)
-{
-	struct sample_values *s = calloc(1, sizeof(*s) + ncpu * sizeof(s->cpu[0]));
-
-	if (s)
-		s->ncpu = ncpu;
-	return s;
-}
-
-void sample_values_free(struct sample_values *s)
-{
-	for (unsigned int cpu = 0; s && cpu < s->ncpu; cpu++)
-		free(s->cpu[cpu]);
-	free(s);
-}
-
-bool sample_values_keep(struct sample_values *s, const struct abi_rec *rec, const uint64_t *data)
-{
-	size_t n = rec->n * sizeof(*data);
-	struct kept **k = rec->cpu < s->ncpu ? &s->cpu[rec->cpu] : NULL;
-
-	if (rec->kind != ABI_REC_VALUES)
-		return false;
-	if (!k || n > sizeof((*k)->v))
-		return true;
-	if (!*k)
-		*k = malloc(sizeof(**k));
-	if (!*k)
-		return true;
-	(*k)->rec = *rec;
-	memcpy(&(*k)->v, data, n);
-	memset((char *)&(*k)->v + n, 0, sizeof((*k)->v) - n);
-	return true;
-}
 
 static void words_add(struct pmclog_ev_values *v, const void *from, unsigned int n)
 {
@@ -144,30 +98,31 @@ static void value_add(struct pmclog_ev_values *v, unsigned int bit, const struct
 	}
 }
 
-bool sample_values_take(struct sample_values *s, const struct abi_rec *rec,
+bool sample_values_take(struct kept_records *kept, const struct abi_rec *rec,
 			struct pmclog_ev_values *v)
 {
-	struct kept *k = rec->cpu < s->ncpu ? s->cpu[rec->cpu] : NULL;
+	struct abi_values from = { 0 };
+	size_t words;
+	const uint64_t *data = kept_record_take(kept, ABI_REC_VALUES, rec, &words);
 
-	if (!k || k->rec.kind != ABI_REC_VALUES || k->rec.pmc != rec->pmc ||
-	    k->rec.tid != rec->tid || k->rec.time != rec->time)
+	if (!data || words > sizeof(from) / sizeof(*data))
 		return false;
-	k->rec.kind = 0;
-	v->pl_values = (uint32_t)k->v.values & ((1u << PMCLOG_VALUES) - 1);
+	memcpy(&from, data, words * sizeof(*data));
+	v->pl_values = (uint32_t)from.values & ((1u << PMCLOG_VALUES) - 1);
 	v->pl_nwords = 0;
 	for (unsigned int bit = 0; bit < PMCLOG_VALUES; bit++)
 		if (v->pl_values >> bit & 1)
-			value_add(v, bit, &k->v);
+			value_add(v, bit, &from);
 	return true;
 }
 
-int sample_values_put(struct sample_values *s, const struct abi_rec *rec, const struct pmc *p,
+int sample_values_put(struct kept_records *kept, const struct abi_rec *rec, const struct pmc *p,
 		      struct value_clock *clock)
 {
 	struct pmclog_ev ev;	/* not worth clearing */
 	struct pmclog_ev_values *v = &ev.pl_u.pl_v;
 
-	if (!sample_values_take(s, rec, v))
+	if (!sample_values_take(kept, rec, v))
 		return -ENOENT;
 	ev.pl_type = PMCLOG_TYPE_VALUES;
 	v->pl_pmcid = p->id;

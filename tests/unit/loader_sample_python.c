@@ -11,6 +11,7 @@
 #include <pmclog.h>
 
 #include "loader/log/log.h"
+#include "loader/pmc/kept_record.h"
 #include "loader/pmc/sample_python.h"
 #include "loader/python/python.h"
 #include "unit.h"
@@ -66,6 +67,7 @@ static struct {
 } frames;
 static struct abi_rec rec = { .kind = ABI_REC_PYTHON, .time = 5, .pmc = 7, .tid = 9, .cpu = 1 };
 static struct abi_rec sample;
+static struct kept_records *kept;
 static __u8 native_end = UNWIND_WHOLE;
 
 static void frames_begin(void)
@@ -83,12 +85,12 @@ static void frame_add(uint64_t identity, int64_t instruction, uint64_t loop)
 }
 
 /* … whose native frames have these stack pointers. */
-static void frames_keep(struct sample_python *s, const uint64_t *sp, uint32_t n)
+static void frames_keep(const uint64_t *sp, uint32_t n)
 {
 	memcpy(frames.data + frames.head.frames * 4, sp, n * sizeof(*sp));
 	frames.head.pointers = n;
 	rec.n = (__u16)(sizeof(frames.head) / 8 + frames.head.frames * 4 + n);
-	assert_true(sample_python_keep(s, &rec, (const uint64_t *)&frames));
+	kept_record_add(kept, &rec, (const uint64_t *)&frames);
 }
 
 /* Native addresses are 1, 2, … */
@@ -115,21 +117,21 @@ static const uint64_t sps[] = { 1000, 1100, 1200, 1300 };
 /* Frames are behind the native frame that has the address of their call. */
 static void test_places(void **state)
 {
-	struct sample_python *s = sample_python_new(2);
+	struct sample_python *s = sample_python_new(kept);
 
 	frames_begin();
 	frame_add(1, 0, 0);
 	frame_add(1, 0, 1150);
 	frame_add(1, 0, 1200);
-	frames_keep(s, sps, 4);
+	frames_keep(sps, 4);
 	ARE(s, 5, 1, 2, 3, UNNAMED, UNNAMED, 4, UNNAMED, 5);
 	/* Once. */
 	ARE(s, 5, 1, 2, 3, 4, 5);
 	/* Of another sample. */
-	frames_keep(s, sps, 4);
+	frames_keep(sps, 4);
 	ARE(s, 4, 1, 2, 3, 4);
 	/* A log for older readers. */
-	frames_keep(s, sps, 4);
+	frames_keep(sps, 4);
 	old_format = true;
 	ARE(s, 5, 1, 2, 3, 4, 5);
 	old_format = false;
@@ -138,26 +140,26 @@ static void test_places(void **state)
 
 static void test_missing(void **state)
 {
-	struct sample_python *s = sample_python_new(2);
+	struct sample_python *s = sample_python_new(kept);
 
 	/* The walk ended early: behind what it has found. */
 	frames_begin();
 	frame_add(1, 0, 1050);
 	frame_add(1, 0, 0);
 	frames.head.end = PYTHON_CUT_MEMORY;
-	frames_keep(s, sps, 4);
+	frames_keep(sps, 4);
 	ARE(s, 5, 1, 2, UNNAMED, PMCLOG_PC_PYTHON, 3, 4, 5);
 	/* It found a call in no native frame, or in the last one, whose end is not known. */
 	for (uint64_t loop = 900; loop < 1500; loop += 450) {
 		frames_begin();
 		frame_add(1, 0, loop);
-		frames_keep(s, sps, 4);
+		frames_keep(sps, 4);
 		ARE(s, 5, 1, 2, PMCLOG_PC_PYTHON, 3, 4, 5);
 	}
 	/* The native chain is cut before it. */
 	frames_begin();
 	frame_add(1, 0, 1350);
-	frames_keep(s, sps, 4);
+	frames_keep(sps, 4);
 	native_end = UNWIND_CUT_DEPTH;
 	ARE(s, 5, 1, 2, 3, 4, 5);
 	native_end = UNWIND_WHOLE;
@@ -165,7 +167,7 @@ static void test_missing(void **state)
 	frames_begin();
 	frame_add(1, 0, 1050);
 	frames.head.first = 5;
-	frames_keep(s, sps, 0);
+	frames_keep(sps, 0);
 	ARE(s, 5, 1, 2, 3, 4, 5);
 	sample_python_free(s);
 }
@@ -231,14 +233,12 @@ static void code_make(void)
 
 static void code_keep(struct sample_python *s, size_t bytes)
 {
-	const struct abi_rec of = { .kind = ABI_REC_CODE, .n = (__u16)(bytes / 8) };
-
-	assert_true(sample_python_keep(s, &of, (const uint64_t *)&code));
+	sample_python_code(s, (const uint64_t *)&code, bytes / 8);
 }
 
 static void test_names(void **state)
 {
-	struct sample_python *s = sample_python_new(2);
+	struct sample_python *s = sample_python_new(kept);
 	const uint64_t f = PMCLOG_PC_PYTHON | (uint64_t)PMCLOG_CODE_FIRST << PMCLOG_PC_CODE_SHIFT;
 
 	code_make();
@@ -250,14 +250,14 @@ static void test_names(void **state)
 		frame_add(code.c.identity, 2, 1050);
 		frame_add(code.c.identity, 100, 1150);
 		frame_add(code.c.identity + 1, 2, 1250);
-		frames_keep(s, sps, 4);
+		frames_keep(sps, 4);
 		ARE(s, 5, 1, 2, f | 8, 3, f, 4, UNNAMED, 5);
 	}
 	/* Of another program it has no name. */
 	frames_begin();
 	frame_add(code.c.identity, 2, 1050);
 	frames.head.program++;
-	frames_keep(s, sps, 4);
+	frames_keep(sps, 4);
 	ARE(s, 5, 1, 2, UNNAMED, 3, 4, 5);
 	/* Once in the log. */
 	assert_int_equal(nwritten, 1);
@@ -271,7 +271,7 @@ static void test_names(void **state)
 /* Lines that are not in the record are not shown. */
 static void test_no_lines(void **state)
 {
-	struct sample_python *s = sample_python_new(2);
+	struct sample_python *s = sample_python_new(kept);
 	const uint64_t f = PMCLOG_PC_PYTHON | (uint64_t)PMCLOG_CODE_FIRST << PMCLOG_PC_CODE_SHIFT;
 
 	code_make();
@@ -279,7 +279,7 @@ static void test_no_lines(void **state)
 	code_keep(s, sizeof(code) - 32);
 	frames_begin();
 	frame_add(code.c.identity, 2, 1050);
-	frames_keep(s, sps, 4);
+	frames_keep(sps, 4);
 	ARE(s, 5, 1, 2, f, 3, 4, 5);
 	sample_python_free(s);
 }
@@ -288,17 +288,17 @@ static void test_no_lines(void **state)
 static void test_damaged(void **state)
 {
 	static const uint64_t lies[] = { 0, 1, 0x7fffffffffffffff, ~0ull, 0x300000000 };
-	struct sample_python *s = sample_python_new(2);
+	struct sample_python *s = sample_python_new(kept);
 	uint64_t *word = (uint64_t *)&code;
 
 	code_make();
 	for (size_t at = 0; at < sizeof(code) / 8; at++)
 		for (unsigned int i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
-			const uint64_t kept = word[at];
+			const uint64_t was = word[at];
 
 			word[at] = lies[i];
 			code_keep(s, sizeof(code));
-			word[at] = kept;
+			word[at] = was;
 		}
 	for (size_t size = 0; size < sizeof(code); size += 8)
 		code_keep(s, size);
@@ -309,13 +309,13 @@ static void test_damaged(void **state)
 			frame_add(1, 0, 1050);
 			word[at] = lies[i];
 			rec.n = (__u16)(sizeof(frames.head) / 8 + 4);
-			assert_true(sample_python_keep(s, &rec, word));
+			kept_record_add(kept, &rec, word);
 			ARE(s, 5, 1, 2, 3, 4, 5);
 		}
 	rec.cpu = 2;
 	frames_begin();
 	frame_add(1, 0, 1050);
-	frames_keep(s, sps, 4);
+	frames_keep(sps, 4);
 	rec.cpu = 1;
 	sample_python_free(s);
 }
@@ -323,7 +323,7 @@ static void test_damaged(void **state)
 /* Names that are used up are forgotten together, and numbers are not used again. */
 static void test_forgotten(void **state)
 {
-	struct sample_python *s = sample_python_new(2);
+	struct sample_python *s = sample_python_new(kept);
 	uint64_t last = 0;
 
 	code_make();
@@ -337,7 +337,7 @@ static void test_forgotten(void **state)
 		frames_begin();
 		frame_add(code.c.identity, 2, 1050);
 		frames.head.program = i;
-		frames_keep(s, sps, 4);
+		frames_keep(sps, 4);
 		sample = rec;
 		sample.kind = ABI_REC_SAMPLE;
 		sample.n = 5;
@@ -348,6 +348,18 @@ static void test_forgotten(void **state)
 	sample_python_free(s);
 }
 
+static int kept_new(void **state)
+{
+	kept = kept_records_new(2);
+	return !kept;
+}
+
+static int kept_free(void **state)
+{
+	kept_records_free(kept);
+	return 0;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -356,5 +368,5 @@ int main(void)
 		cmocka_unit_test(test_damaged), cmocka_unit_test(test_forgotten),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, kept_new, kept_free);
 }

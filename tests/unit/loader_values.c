@@ -14,10 +14,10 @@ static const struct abi_rec sample = { .kind = ABI_REC_SAMPLE, .time = 5, .pmc =
 				       .cpu = 1 };
 static struct pmclog_ev_values v;
 
-static void keep(struct sample_values *s, size_t bytes)
+static void keep(struct kept_records *k, size_t bytes)
 {
 	rec.n = (__u16)(bytes / 8);
-	sample_values_keep(s, &rec, (const uint64_t *)&values);
+	kept_record_add(k, &rec, (const uint64_t *)&values);
 }
 
 static void expect(uint32_t bits, const uint64_t *words, unsigned int n)
@@ -36,7 +36,7 @@ static void expect(uint32_t bits, const uint64_t *words, unsigned int n)
 static void test_words(void **state)
 {
 	static const uint64_t wanted[] = { 100, 0x7f00, 33, 0x5080021, 0x9abc00000055 };
-	struct sample_values *s = sample_values_new(2);
+	struct kept_records *k = kept_records_new(2);
 
 	memset(&values, 0, sizeof(values));
 	values.values = PMCLOG_VALUE_PERIOD | PMCLOG_VALUE_ADDR | PMCLOG_VALUE_WEIGHT |
@@ -46,79 +46,81 @@ static void test_words(void **state)
 	values.word[ABI_VALUE_WEIGHT] = 33;
 	values.word[ABI_VALUE_DATA_SRC] = 0x5080021;
 	values.word[ABI_VALUE_TXN] = 0x9abc00000055;
-	keep(s, 8 * (1 + ABI_VALUES));
-	assert_true(sample_values_take(s, &sample, &v));
+	keep(k, 8 * (1 + ABI_VALUES));
+	assert_true(sample_values_take(k, &sample, &v));
 	expect((uint32_t)values.values, wanted, N(wanted));
 	/* Once. */
-	assert_false(sample_values_take(s, &sample, &v));
-	sample_values_free(s);
+	assert_false(sample_values_take(k, &sample, &v));
+	kept_records_free(k);
 }
 
 /* PERF-266, PERF-267, PERF-268, PERF-269, PERF-270, PERF-271, PERF-272: perf's branches. */
 static void test_branches(void **state)
 {
 	static const uint64_t wanted[] = { 2, 0x10, 0x20, 1, 0x30, 0x40, 0xe };
-	struct sample_values *s = sample_values_new(2);
+	struct kept_records *k = kept_records_new(2);
 
 	memset(&values, 0, sizeof(values));
 	values.values = PMCLOG_VALUE_BRANCHES;
 	values.word[ABI_VALUE_BRANCHES] = 2;
 	memcpy(values.branch, wanted + 1, 6 * 8);
-	keep(s, sizeof(values));
-	assert_true(sample_values_take(s, &sample, &v));
+	keep(k, sizeof(values));
+	assert_true(sample_values_take(k, &sample, &v));
 	expect(PMCLOG_VALUE_BRANCHES, wanted, N(wanted));
 	values.word[ABI_VALUE_BRANCHES] = ABI_BRANCHES + 1;	/* a damaged record */
-	keep(s, sizeof(values));
-	assert_true(sample_values_take(s, &sample, &v));
+	keep(k, sizeof(values));
+	assert_true(sample_values_take(k, &sample, &v));
 	assert_int_equal(v.pl_nwords, 1 + 3 * ABI_BRANCHES);
-	sample_values_free(s);
+	kept_records_free(k);
 }
 
 /* All values there are have room in a record; a thread without registers has a word for that. */
 static void test_all(void **state)
 {
-	struct sample_values *s = sample_values_new(2);
+	struct kept_records *k = kept_records_new(2);
 
 	memset(&values, 0xff, sizeof(values));
 	values.word[ABI_VALUE_BRANCHES] = ABI_BRANCHES;
-	keep(s, sizeof(values));
-	assert_true(sample_values_take(s, &sample, &v));
+	keep(k, sizeof(values));
+	assert_true(sample_values_take(k, &sample, &v));
 	assert_true(v.pl_nwords <= PMCLOG_VALUES_MAX);
 	memset(&values, 0, sizeof(values));
 	values.values = PMCLOG_VALUE_USER_REGS | PMCLOG_VALUE_INTR_REGS;
-	keep(s, offsetof(struct abi_values, branch));
-	assert_true(sample_values_take(s, &sample, &v));
+	keep(k, offsetof(struct abi_values, branch));
+	assert_true(sample_values_take(k, &sample, &v));
 	assert_int_equal(v.pl_nwords, 2);
 	assert_int_equal((uint32_t)v.pl_word[0], 0);
-	sample_values_free(s);
+	kept_records_free(k);
 }
 
 /* Another sample's are not taken, nor those of a record that is longer than all values. */
 static void test_other_sample(void **state)
 {
-	struct sample_values *s = sample_values_new(2);
+	struct kept_records *k = kept_records_new(2);
+	uint64_t longer[sizeof(values) / 8 + 1] = { 0 };
 	struct abi_rec other = sample;
 
-	assert_false(sample_values_take(s, &sample, &v));
+	assert_false(sample_values_take(k, &sample, &v));
 	memset(&values, 0, sizeof(values));
-	keep(s, 8);
+	keep(k, 8);
 	other.time++;
-	assert_false(sample_values_take(s, &other, &v));
+	assert_false(sample_values_take(k, &other, &v));
 	other = sample;
 	other.tid++;
-	assert_false(sample_values_take(s, &other, &v));
+	assert_false(sample_values_take(k, &other, &v));
 	other = sample;
 	other.pmc++;
-	assert_false(sample_values_take(s, &other, &v));
+	assert_false(sample_values_take(k, &other, &v));
 	other = sample;
 	other.cpu = 0;
-	assert_false(sample_values_take(s, &other, &v));
+	assert_false(sample_values_take(k, &other, &v));
 	other.cpu = 2;
-	assert_false(sample_values_take(s, &other, &v));
-	assert_true(sample_values_take(s, &sample, &v));
-	keep(s, sizeof(values) + 8);
-	assert_false(sample_values_take(s, &sample, &v));
-	sample_values_free(s);
+	assert_false(sample_values_take(k, &other, &v));
+	assert_true(sample_values_take(k, &sample, &v));
+	rec.n = N(longer);
+	kept_record_add(k, &rec, longer);
+	assert_false(sample_values_take(k, &sample, &v));
+	kept_records_free(k);
 }
 
 /* The rest of a tick goes to the next record of the kind. */

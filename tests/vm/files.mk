@@ -188,24 +188,22 @@ VM_EVERY := tests/vm/kernels.bats
 VM_ENDS  := $(addprefix tests/vm/,soft.bats ktr.bats sampling.bats life.bats)
 VM_PMU   := $(addprefix tests/vm/,hardware.bats groups.bats)
 VM_ONE   := $(addprefix tests/vm/,smoke.bats ops.bats ktr_user.bats)
+VM_USERS := $(addprefix tests/vm/,model.bats access.bats)
 VM_MSR   := $(addprefix tests/vm/,kmod.bats registers.bats pmus.bats)
 VM_NAMED := $(addprefix tests/vm/,tracepoint.bats hits.bats probe.bats breakpoint.bats thread.bats cgroup.bats offcpu.bats)
 check-vm: vm-overlay  ## everything that needs test guests: all kernels, the arm64 PMU
 	$(Q)$(VM_MATRIX) --kernel 6.1-arm64 --kernel 6.12-arm64 $(VM_EVERY) $(VM_ENDS) \
 		+ --kernel 6.1-x86 --kernel new-x86 $(VM_EVERY) $(VM_ENDS) \
-		+ --kernel 6.1-arm64 --kernel 6.12-x86 tests/vm/hotplug.bats \
-		+ --kernel 6.1-arm64 --kernel new-x86 tests/vm/model.bats \
-		+ --kernel new-arm64 $(VM_EVERY) \
+		+ --kernel 6.1-arm64 $(VM_USERS) tests/vm/hotplug.bats \
 		+ --arch arm64 $(VM_PMU) \
-		+ --kernel 6.12-x86 $(VM_EVERY) \
-		+ --kernel 6.1-arm64 --kernel new-x86 tests/vm/access.bats \
 		+ --kernel 6.1-x86 --kernel 6.12-arm64 $(VM_NAMED) \
-		+ --kernel new-x86 tests/vm/hits.bats \
-		+ --kernel 6.1-x86 --kernel 6.12-arm64 --kernel new-x86 tests/vm/python.bats \
 		+ --kernel 6.12-arm64 $(VM_ONE) tests/vm/doctor.bats tests/vm/msr.bats tests/vm/req_hardware.bats \
-		+ --kernel 6.12-x86 $(VM_ONE) tests/vm/unit.bats \
-		+ --kernel 6.1-x86 --kernel 6.12-arm64 $(VM_MSR) \
+		+ --kernel 6.12-x86 $(VM_EVERY) $(VM_ONE) tests/vm/hotplug.bats tests/vm/unit.bats \
+		+ --kernel new-x86 $(VM_USERS) tests/vm/hits.bats \
 		+ --kernel 6.12-x86 $(VM_MSR) tests/vm/registers_cpu.bats \
+		+ --kernel 6.1-x86 --kernel 6.12-arm64 $(VM_MSR) \
 		+ --kernel 6.1-x86 --kernel new-arm64 tests/vm/pctr.bats \
 		+ --kernel 6.1-x86 --kernel 6.12-arm64 tests/vm/ktr_crash.bats \
+		+ --kernel new-arm64 $(VM_EVERY) \
+		+ --kernel 6.1-x86 --kernel 6.12-arm64 --kernel new-x86 tests/vm/python.bats \
 		+ --role refused tests/vm/smoke.bats tests/vm/kernels.bats

@@ -62,6 +62,15 @@ refused() {
 	esac
 }
 
+@test "each program has a short way through the verifier: paths of a loop do not multiply" {
+	supported
+	# shellcheck disable=SC2016 # the guest's shell expands it
+	run vm_sh 'for p in $(pidof pmcbpfd); do cat /proc/$p/fdinfo/*; done | grep ^verified_insns | sort -nrk 2'
+	echo "${#lines[@]} programs; the longest: ${lines[0]}"
+	[ "${#lines[@]}" -ge 30 ]
+	[ "${lines[0]##*$'\t'}" -le 30000 ]
+}
+
 @test "pmccontrol -l: every row of every CPU is free" {
 	supported
 	run vm pmccontrol -l
