@@ -43,6 +43,15 @@ struct {
 	__type(key, struct unwind_key);
 	__type(value, u32);
 } unwind_known SEC(".maps");
+/* The numbers in use, in all and by user: of the process that first mapped the file. */
+__u32 unwind_taken = 0;
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, UNWIND_FILES);
+	__type(key, u32);
+	__type(value, u32);
+} unwind_users SEC(".maps");
 
 /* A process without mappings. */
 struct {
@@ -145,17 +154,44 @@ static __always_inline u32 number_take(void)
 	return number < UNWIND_FILES ? number : UNWIND_FILE_LOST;
 }
 
-static __always_inline u32 file_number(const struct unwind_key *key)
+/*
+ * A user has no more numbers than are free: half of all at most, and the next user half of the
+ * rest.  The super-user takes any.
+ */
+static __always_inline bool user_may_take(u32 uid)
 {
-	u32 *known = bpf_map_lookup_elem(&unwind_known, key), number;
+	u32 *n = uid ? bpf_map_lookup_elem(&unwind_users, &uid) : NULL;
+
+	return !n || *n < UNWIND_FILES - unwind_taken;
+}
+
+static __always_inline void user_takes(u32 uid)
+{
+	u32 *n = bpf_map_lookup_elem(&unwind_users, &uid), one = 1;
+
+	__sync_fetch_and_add(&unwind_taken, 1);
+	if (!n && bpf_map_update_elem(&unwind_users, &uid, &one, BPF_NOEXIST))
+		n = bpf_map_lookup_elem(&unwind_users, &uid);	/* another CPU was faster */
+	if (n)
+		__sync_fetch_and_add(n, 1);
+}
+
+static __always_inline u32 file_number(struct task_struct *task, const struct unwind_key *key)
+{
+	u32 *known = bpf_map_lookup_elem(&unwind_known, key), number, uid;
 
 	if (known)
 		return *known;
+	uid = BPF_CORE_READ(task, cred, uid.val);
+	if (!user_may_take(uid))
+		return UNWIND_FILE_LOST;
 	number = number_take();
 	if (number == UNWIND_FILE_LOST)
 		return number;
-	if (!bpf_map_update_elem(&unwind_known, key, &number, BPF_NOEXIST))
+	if (!bpf_map_update_elem(&unwind_known, key, &number, BPF_NOEXIST)) {
+		user_takes(uid);
 		return number;
+	}
 	/* Another CPU was faster. */
 	bpf_map_push_elem(&unwind_numbers, &number, BPF_ANY);
 	known = bpf_map_lookup_elem(&unwind_known, key);
@@ -173,7 +209,7 @@ static __always_inline u32 area_file(struct task_struct *task, const struct area
 		return UNWIND_FILE_VDSO;
 	if (!a->file)
 		return UNWIND_FILE_NONE;
-	number = file_number(&a->key);
+	number = file_number(task, &a->key);
 	f = bpf_map_lookup_elem(&unwind_files, &number);
 	if (!f || f->state > UNWIND_FILE_ASKED)
 		return number;

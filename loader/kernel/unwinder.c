@@ -409,6 +409,18 @@ static bool known_forget(struct unwinder *u, const struct unwind_key *key)
 				    BPF_ANY);
 }
 
+/* Nearly all numbers are free again: users take anew. */
+static void users_forget(struct unwinder *u, unsigned int freed)
+{
+	const struct bpf_map *users = u->e->skel->maps.unwind_users;
+	uint32_t uid;
+
+	u->e->skel->bss->unwind_taken -= freed;
+	while (!bpf_map__get_next_key(users, NULL, &uid, sizeof(uid)))
+		if (bpf_map__delete_elem(users, &uid, sizeof(uid), 0))
+			break;
+}
+
 static void known_forget_all(struct unwinder *u)
 {
 	const struct bpf_map *known = u->e->skel->maps.unwind_known;
@@ -421,9 +433,11 @@ static void known_forget_all(struct unwinder *u)
 	for (unsigned int i = 0; n > UNWIND_FILES / 2 && i < n; i++)
 		freed += known_forget(u, &keys[i]);
 	free(keys);
-	if (freed)
-		DEBUG(u->e->debug, SAMPLING, INIT, "%u of %u files have no number any more", freed,
-		      n);
+	if (!freed)
+		return;
+	users_forget(u, freed);
+	DEBUG(u->e->debug, SAMPLING, INIT, "%u of %u files have no number any more", freed,
+	      n);
 }
 
 void unwinder_forget(struct unwinder *u)

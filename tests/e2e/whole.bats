@@ -118,18 +118,23 @@ all_are_whole() {
 	[ "${#lines[@]}" -eq 1 ]
 }
 
-@test "files of the past give their numbers back" {
+# many.py N: maps so many new files to be executed.
+many_files() {
 	cat >many.py <<-'end'
-		import mmap
-		for i in range(4200):
+		import mmap, sys
+		for i in range(int(sys.argv[1])):
 		    with open("file%d" % i, "w+b") as f:
 		        f.write(b"x" * 4096)
 		        f.flush()
 		        mmap.mmap(f.fileno(), 4096, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_EXEC)
 	end
+}
+
+@test "files of the past give their numbers back" {
+	many_files
 	links() { readlink "/proc/$DAEMON_PID/fd/"* | grep -c bpf_link; }
 	before=$(links)
-	pmcstat -q -n 1000000 -P PAGE_FAULT.ALL -O log python3 -S many.py
+	pmcstat -q -n 1000000 -P PAGE_FAULT.ALL -O log python3 -S many.py 4200
 	# The programs that look at mappings are detached a moment later.
 	detached() { [ "$(links)" -le "$before" ]; }
 	wait_for detached
@@ -138,6 +143,21 @@ all_are_whole() {
 	pmcstat -q -P CLOCK.HARD -O other true
 	grep -q '4[0-9]* of 4[0-9]* files have no number any more' "$DAEMON_LOG"
 	learn sort /etc/services
+}
+
+@test "a user who maps more files than there are numbers leaves some for others" {
+	many_files
+	mkdir -m 777 open
+	# Mappings are looked at as long as something is sampled.
+	client a
+	expect a "start 0" caps $SAMPLES alloc 2 15 $FAULTS any $CHAIN setcount 1000000 log "$PWD/kept" attach $$ start
+	(cd open && "${nobody[@]}" /usr/bin/python3 -S ../many.py 8300)
+	cp "$(command -v sort)" mine
+	learn ./mine /etc/services
+	pmcstat -q -n 1 -P PAGE_FAULT.ALL -O log ./mine /etc/services >/dev/null
+	ends | tee ends
+	awk '{ n[$1] = $2; all += $2 } END { exit !(n["whole"] >= 0.9 * all && !n["table"]) }' ends
+	part a
 }
 
 @test "kern.hwpmc.unwind_memory is a limit: chains end in files without room as if there were no table" {
