@@ -19,6 +19,7 @@ teardown() {
 # frames_agree PYTHON [fork]
 frames_agree() {
 	mkfifo hold
+	rm -f expected		# of the interpreter before
 	"$1" "$BATS_TEST_DIRNAME/frames.py" "${@:2}" <hold >expected 3>&- &
 	PYTHON=$!
 	exec 5>hold
