@@ -130,6 +130,10 @@ run:  ## set up everything, then count a real workload (as root)
 # Suites that run without root; SUITES="unit vm" chooses among all.
 ROOTLESS := unit man coverage
 SUITES   ?= $(CHECKS:check-%=%)
+# What the suites build, by NEEDS_SUITE, on every CPU: the suites themselves are not for -j.  What cannot be built fails
+# again in its suite, which reports it.
+CHECK_SUITES = $(if $(filter 0,$(shell id -u)),$(SUITES),$(filter $(ROOTLESS),$(SUITES)))
+CHECK_NEEDS  = $(sort $(foreach suite,$(CHECK_SUITES),$(NEEDS_$(suite))))
 ALL_SUITES = $(CHECKS:check-%=%) $(INSTALL_CHECKS:check-%=%)
 check:  ## set up everything, then run every test (as root); SUITES="unit e2e" chooses
 	$(if $(filter-out $(ALL_SUITES),$(SUITES)),\
@@ -137,6 +141,8 @@ check:  ## set up everything, then run every test (as root); SUITES="unit e2e" c
 	@packaging/deps build $(if $(filter 0,$(shell id -u)),test,unit) \
 		$(if $(filter $(INSTALL_CHECKS:check-%=%),$(SUITES)),package rpm install)
 	@$(MAKE) $(PARALLEL) all
+	-@$(if $(CHECK_NEEDS),$(MAKE) $(PARALLEL) $(CHECK_NEEDS))
+	-@$(if $(filter vm,$(CHECK_SUITES)),$(MAKE) $(PARALLEL) vm-overlay)
 	@MAKE='$(MAKE)' PMCBPF_SUITES='$(SUITES)' tests/summary $(O)/check '$(ROOTLESS)' $(SUITES)
 
 .PHONY: check-install

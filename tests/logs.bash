@@ -11,10 +11,12 @@ chains() {
 }
 
 # inside ADDRESS NAME - the address is in that function of the program $DEEP
+declare -gA RANGE
 inside() {
 	local at size
 
-	read -r at size < <(readelf -sW "$DEEP" | awk -v name="$2" '$8 == name { print $2, $3 }')
+	[ -n "${RANGE[$2]:-}" ] || RANGE[$2]=$(readelf -sW "$DEEP" | awk -v name="$2" '$8 == name { print $2, $3 }')
+	read -r at size <<<"${RANGE[$2]}"
 	((16#$at <= $1 && $1 < 16#$at + size))
 }
 

@@ -261,9 +261,11 @@ together   = BUILD='$(abspath $(O))' tests/together $(E2E_JOBS) '$(E2E_ALONE)'
 
 CHECKS += check-e2e check-sandbox
 .PHONY: check-e2e check-sandbox
-check-e2e: all $(E2E_NEEDS)  ## tests on the running kernel; root and BTF
+NEEDS_e2e     = $(E2E_NEEDS)
+NEEDS_sandbox = $(E2E_NEEDS)
+check-e2e: all $(NEEDS_e2e)  ## tests on the running kernel; root and BTF
 	$(Q)$(together) $(E2E_HERE)
 
-check-sandbox: all $(E2E_NEEDS)  ## the essential ones with the daemon in the sandbox of its systemd unit
+check-sandbox: all $(NEEDS_sandbox)  ## the essential ones with the daemon in the sandbox of its systemd unit
 	$(Q)PMCBPF_UNIT='$(abspath packaging/systemd/pmcbpfd.service)' \
 		BATS_TEST_NAME_PREFIX='in the unit: ' $(together) $(SANDBOX_BATS)

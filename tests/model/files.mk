@@ -14,5 +14,6 @@ $(MODEL): $(MODEL_SRCS:%.c=$(O)/obj/%.o)
 
 CHECKS += check-model
 .PHONY: check-model
-check-model: all $(MODEL)  ## random operations against a model of hwpmc; root and BTF
+NEEDS_model = $(MODEL)
+check-model: all $(NEEDS_model)  ## random operations against a model of hwpmc; root and BTF
 	$(Q)timeout 900 $(MODEL) -n $(MODEL_OPS) -d $(abspath $(PMCBPFD))

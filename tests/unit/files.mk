@@ -31,5 +31,6 @@ CHECKS += check-unit
 LINT_C += $(UNIT_SRCS) $(wildcard tests/unit/util/*.c)
 LINT_SH += $(UNIT_SCRIPTS) tests/unit/run tests/unit/util/tap.bash
 .PHONY: check-unit
-check-unit: $(UNIT_BINS) $(LIBPMC) $(LIBKTR) $(LIBPCTR) $(KTR_PROGS)  ## unit tests: no root, no daemon, no hardware counters
+NEEDS_unit = $(UNIT_BINS) $(LIBPMC) $(LIBKTR) $(LIBPCTR) $(KTR_PROGS)
+check-unit: $(NEEDS_unit)  ## unit tests: no root, no daemon, no hardware counters
 	$(Q)O='$(O)' CC='$(CC)' tests/unit/run $(UNIT_BATS) $(UNIT_SCRIPTS) $(UNIT_BINS)
