@@ -10,7 +10,7 @@
  *
  * child makes a process that spins for ever, counting its rounds, and attaches the PMC to it; kill
  * ends it, and answers when it has left its CPU.
- * rounds tells them, pin binds the child to a CPU (-1: to none).  atleast reads, and answers
+ * rounds prints them, pin binds the child to a CPU (-1: to none).  atleast reads, and answers
  * "short" if the count grew by less than N times the rounds made since the last one, those that the
  * child was just making then aside: something was not counted.
  */
