@@ -17,6 +17,9 @@ record() {
 	KNOWN=$python
 	pmc record "${@:2}" -o log "$python" "$BATS_TEST_DIRNAME/calls.py" "$1"
 	pmc report -q --chain-lines chains log
+	# For a failure: which files the daemon had read, and how chains look.
+	tail -n 5 "$DAEMON_LOG"
+	tail -n 2 chains | cut -c 1-600
 }
 
 @test "Python: callers through C, generators, methods and threads, with files and lines, from the module to the leaf" {

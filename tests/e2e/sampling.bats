@@ -250,11 +250,11 @@ print(int(json.load(sys.stdin)["seconds"] * 1000))')
 		text
 		chains u <text >frames
 		longest=$(awk '{ if (NF > max) max = NF } END { print max }' frames)
-		# leaf, outer 21 times, main; functions below have frames or not.
+		# leaf, outer 21 times, main; functions below have frames or not, and the loader's may be more.
 		if [ $depth -lt 23 ]; then
 			[ "$longest" -eq $depth ]
 		else
-			between 23 "$longest" 30
+			between 23 "$longest" $depth
 		fi
 	done
 }

@@ -237,14 +237,15 @@ os.execvp('load', ['load', 'calls=30'])"
 	[ ! -d /sys/kernel/tracing/events/syscalls/sys_enter_mkdir ] || events+=(syscalls:sys_enter_mkdir)
 	# shellcheck disable=SC2046 # words
 	pmcstat -q --csv -C -w 0.1 -o rows $(printf -- '-p %s ' "${events[@]}") -d $(printf -- '-p %s ' "${events[@]}") \
-		-t "$DAEMON_PID" 3>&- &
+		-t "$DAEMON_PID" 2>said 3>&- &
 	CHILD=$!
-	has_rows() { [ "$(wc -l <rows)" -ge 2 ]; }
+	has_rows() { [ "$(wc -l <rows)" -ge 2 ] || process_gone $CHILD; }
 	wait_for has_rows
+	unless_hidden "$(<said)"
 	run pmcstat -p "$ENTER,filter=bogus == 3" true
 	[[ $output == *"at character 1, \"bogus == 3\": Field not found"* ]]
 	kill -INT $CHILD
-	wait $CHILD
+	wait $CHILD || { unless_hidden "$(<said)"; cat said; return 1; }
 	tail -n 1 rows | awk -F, '{ for (i = 2; i <= NF; i++) n[i - 2 < (NF - 1) / 2] += $i } END { exit n[1] != 0 || n[0] != 1 }'
 }
 
