@@ -46,18 +46,18 @@ struct concerned {
 static __always_inline struct concerned offcpu_concerned(struct abi_cpu *c,
 							 struct task_struct *task)
 {
-	struct concerned who = { .cpu = c, .cpu_rows = c->offcpu };
+	struct concerned pmcs = { .cpu = c, .cpu_rows = c->offcpu };
 	u32 set;
 
 	/* The idle task waits for nothing. */
 	if (!task->pid) {
-		who.cpu_rows = 0;
-		return who;
+		pmcs.cpu_rows = 0;
+		return pmcs;
 	}
 	set = index_lookup(task_process(task));
-	who.set = set ? bpf_map_lookup_elem(&sets, &set) : NULL;
-	who.set_rows = who.set ? who.set->offcpu : 0;
-	return who;
+	pmcs.set = set ? bpf_map_lookup_elem(&sets, &set) : NULL;
+	pmcs.set_rows = pmcs.set ? pmcs.set->offcpu : 0;
+	return pmcs;
 }
 
 /* --- beginning of a wait --------------------------------------------------------------------- */
@@ -95,16 +95,16 @@ __noinline int offcpu_unknown_cpu(struct abi_cpu *c, u64 time)
 	return 0;
 }
 
-/* A wait that began or ended unseen has no known length for PMCs that ran at `time`, before it. */
-static __always_inline void offcpu_unknown(const struct concerned *who, u64 time)
+/* The wait's beginning or end was not seen: PMCs that ran at `time` count it as unknown. */
+static __always_inline void offcpu_unknown(const struct concerned *pmcs, u64 time)
 {
-	if (who->set_rows)
-		offcpu_unknown_set(who->set, time);
-	if (who->cpu_rows)
-		offcpu_unknown_cpu(who->cpu, time);
+	if (pmcs->set_rows)
+		offcpu_unknown_set(pmcs->set, time);
+	if (pmcs->cpu_rows)
+		offcpu_unknown_cpu(pmcs->cpu, time);
 }
 
-static __always_inline void offcpu_begin(const struct concerned *who, struct task_struct *task,
+static __always_inline void offcpu_begin(const struct concerned *pmcs, struct task_struct *task,
 					 u32 state, u64 now)
 {
 	struct thread_state new = { .time = now, .off = 1, .state = state }, *t;
@@ -119,7 +119,7 @@ static __always_inline void offcpu_begin(const struct concerned *who, struct tas
 		return;
 	}
 	if (t->off)
-		offcpu_unknown(who, t->time);
+		offcpu_unknown(pmcs, t->time);
 	*t = new;
 }
 
@@ -209,24 +209,24 @@ __noinline int offcpu_judge_cpu(struct abi_offcpu_wait *w, struct abi_cpu *c, u6
 	return 0;
 }
 
-/* Puts the wait aside, since `out`, if it is a sample of a PMC.  `seen`: NULL, or its beginning. */
-static __always_inline void offcpu_put(const struct concerned *who, struct abi_offcpu_wait *w,
+/* Puts a wait that began at `out` aside if it is a sample of a PMC.  `seen`: NULL, or its state. */
+static __always_inline void offcpu_put(const struct concerned *pmcs, struct abi_offcpu_wait *w,
 				       struct task_struct *task, const struct thread_state *seen,
 				       u64 out, u64 now, u64 stale)
 {
 	w->nplaces = 0;
 	w->out = out;
-	if (who->set_rows)
-		offcpu_judge_set(w, who->set, now, stale);
-	if (who->cpu_rows)
-		offcpu_judge_cpu(w, who->cpu, now, stale);
+	if (pmcs->set_rows)
+		offcpu_judge_set(w, pmcs->set, now, stale);
+	if (pmcs->cpu_rows)
+		offcpu_judge_cpu(w, pmcs->cpu, now, stale);
 	if (!w->nplaces)
 		return;
 	w->pid = task_process(task);
 	offcpu_fill(w, task, seen, seen ? seen->state : TASK_INTERRUPTIBLE, out, now);
 }
 
-static __always_inline void offcpu_end(const struct concerned *who, struct task_struct *task,
+static __always_inline void offcpu_end(const struct concerned *pmcs, struct task_struct *task,
 				       u64 now)
 {
 	struct abi_offcpu_wait *w = offcpu_slot();
@@ -242,9 +242,9 @@ static __always_inline void offcpu_end(const struct concerned *who, struct task_
 	/* Where some threads found no room, a thread without a state may be any of these. */
 	stale = seen ? 0 : t ? t->time : offcpu_full ? ~0ull : 0;
 	if (w)
-		offcpu_put(who, w, task, seen, out, now, stale);
+		offcpu_put(pmcs, w, task, seen, out, now, stale);
 	else
-		offcpu_unknown(who, now);
+		offcpu_unknown(pmcs, now);
 	if (!t)
 		return;
 	t->time = now;
@@ -258,19 +258,19 @@ int BPF_PROG(on_offcpu, bool preempt, struct task_struct *prev, struct task_stru
 {
 	u32 cpu = prev->thread_info.cpu;
 	struct abi_cpu *c = bpf_map_lookup_elem(&cpus, &cpu);
-	struct concerned who;
+	struct concerned pmcs;
 	u64 now, key = (u64)prev;
 
 	if (!c)
 		return 0;
-	who = offcpu_concerned(c, prev);
+	pmcs = offcpu_concerned(c, prev);
 	now = bpf_ktime_get_ns();
 	if (prev_state & TASK_DEAD)
 		bpf_map_delete_elem(&offcpu_threads, &key);
-	else if (who.set_rows || (offcpu_systems && prev->pid))
-		offcpu_begin(&who, prev, preempt ? 0 : prev_state, now);
-	who = offcpu_concerned(c, next);
-	if (who.set_rows || who.cpu_rows)
-		offcpu_end(&who, next, now);
+	else if (pmcs.set_rows || (offcpu_systems && prev->pid))
+		offcpu_begin(&pmcs, prev, preempt ? 0 : prev_state, now);
+	pmcs = offcpu_concerned(c, next);
+	if (pmcs.set_rows || pmcs.cpu_rows)
+		offcpu_end(&pmcs, next, now);
 	return 0;
 }

@@ -39,7 +39,7 @@ void kept_records_free(struct kept_records *k)
 	free(k);
 }
 
-/* A free place, or that of the oldest record. */
+/* A free place; without one, the place of the oldest record. */
 static struct kept_record *place_find(struct kept_record *place)
 {
 	struct kept_record *oldest = place;

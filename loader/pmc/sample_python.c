@@ -170,10 +170,13 @@ void sample_python_code(struct sample_python *s, const uint64_t *data, size_t wo
 {
 	const struct abi_code *c = (const struct abi_code *)data;
 	const struct code_copy m = { { code_copy_read }, c };
-	const struct abi_code_key key = { c->program, c->identity };
+	struct abi_code_key key;
 	struct python_code *read;
 
-	if (!code_record_check(c, words) || code_find(s, key.program, key.identity) ||
+	if (!code_record_check(c, words))
+		return;
+	key = (struct abi_code_key){ c->program, c->identity };
+	if (code_find(s, key.program, key.identity) ||
 	    python_code_read(&read, &c->process, &m.memory, c->address, c->identity))
 		return;
 	if (s->ncodes >= CODES_MAX || s->bytes >= CODES_BYTES)

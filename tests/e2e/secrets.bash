@@ -55,7 +55,7 @@ in_kernel() {
 	[ "$(grep -c '^callchain .* s$' text)" -ge 200 ]
 }
 
-# ./log has nothing of the kernel but the placeholder address.
+# ./log has nothing of the kernel but the address $HIDDEN.
 hides_kernel() {
 	refute python3 "$BATS_TEST_DIRNAME/leaks.py" log
 	refute grep 'map-in *-1 ' text

@@ -130,7 +130,7 @@ set_to() {
 	[ "$lost" -gt 0 ] || [ "$samples" -le $((count + 5)) ]
 	[ "$samples" -ge $((count - 5)) ]
 	[ "$samples" -ge 200 ]
-	# leaf and outer, which follows the kernel's placeholder address.
+	# leaf and outer: the kernel's address is before them.
 	[ "$(grep -A 3 "^\.\.\. *$HIDDEN\$" text | grep -c '^\.\.\. *0x40[0-9a-f]\{4\}$')" -ge 200 ]
 }
 
