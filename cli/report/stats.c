@@ -202,8 +202,8 @@ static void stats_gaps(const struct report *r, const struct walk_stats *s, const
 		     r->log);
 	}
 	if (s->passed && unknown == s->passed)
-		note("WARNING: \"%s\" tells of no mapping that explains its samples: only "
-		     "addresses can be shown", r->log);
+		note("WARNING: no mapping in \"%s\" explains its samples: only addresses can "
+		     "be shown", r->log);
 	else if (percent(g->user_frames, dubious_frames(r->profile)) > DUBIOUS_PERCENT)
 		note("WARNING: %.1f%% of the frames in call chains lie in no file: compile with "
 		     "-fno-omit-frame-pointer to have their callers",
