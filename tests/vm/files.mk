@@ -180,7 +180,7 @@ vm-truth: $(O)/tests/truth
 vm-smoke: vm-progs  ## boot every test guest and check the guests themselves
 	$(Q)$(VM_MATRIX) tests/vm/smoke.bats
 
-# Sets of files and their kernels; neighbours in a set share a guest if its options are the same.
+# Sets of files and their kernels; the files of a set run one after the other.
 # Long ones first.  EVERY: the programs of each kernel.  ENDS: behaviour that depends on the kernel, on four of the six:
 # each release and each architecture, with 6.1-arm64, where BPF has no trampolines.  The others: one or two kernels of
 # each architecture prove it for all; in these files some tests run on 6.12 only, see vm_once.

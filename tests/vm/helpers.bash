@@ -1,26 +1,24 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
 #
-# Guests for bats files. One boot serves a file, with a daemon unless it says otherwise:
+# Guests for bats files. Each file has one of its own, with a daemon unless it says otherwise:
 #
 #	load helpers
-#	setup_file()    { vm_start --smp 1; }		# instead of the one below
+#	setup_file()    { vm_start --daemon --smp 1; }	# instead of the one below
 #
 #	@test "..."     { run vm pmccontrol -L; [ "$status" -eq 0 ]; }
 #
 # The kernel is $PMCBPF_VM_KERNEL, which tests/vm/matrix sets to each one in turn. The guest ends
-# with the bats file even if that is killed. Files that matrix runs one after the other share a guest
-# if they start it with the same options: vm_stop tidies it up for the next one, unless vm_spoilt was
-# called. Set for the tests: VM_ID, VM_KERNEL, VM_ARCH (amd64 or arm64), VM_RELEASE (uname -r),
-# VM_ROLE (supported or refused).
+# with the bats file even if that is killed. The first file of matrix that starts a guest with some options
+# saves its state, from which the next ones go on instead of booting. Set for the tests: VM_ID, VM_KERNEL,
+# VM_ARCH (amd64 or arm64), VM_RELEASE (uname -r), VM_ROLE (supported or refused).
 
 VM_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 VM_OUT=${O:-$VM_DIR/../../build}
 bats_require_minimum_version 1.5.0
 
 setup_file() {
-	vm_start
-	[ "$VM_ROLE" != supported ] || vm_daemon
+	vm_start --daemon
 }
 
 teardown_file() {
@@ -32,59 +30,34 @@ vm_kernel_field() {
 	awk -F'\t' -v n="$VM_KERNEL" -v c="$1" '$1 == n { print $c }' "$VM_DIR/kernels.tsv"
 }
 
-# vm_start [KERNEL] [OPTION of guest start...] - boots it with the overlay of the build, if there is
-# one: the subdirectory amd64 or arm64 of $PMCBPF_VM_OVERLAY (default build/vm/overlay).
+# vm_start [--daemon] [OPTION of guest start...] - a guest with the overlay of the build, if there is one (the
+# subdirectory amd64 or arm64 of $PMCBPF_VM_OVERLAY, default build/vm/overlay), and with vm_daemon if its kernel
+# runs one
 vm_start() {
-	local overlay with kernel=${PMCBPF_VM_KERNEL:-6.1-x86}
+	local overlay state='' daemon=''
 
-	if [ $# -gt 0 ] && [[ $1 != -* ]]; then
-		kernel=$1
-		shift
-	fi
-	VM_KERNEL=$kernel
+	VM_KERNEL=${PMCBPF_VM_KERNEL:-6.1-x86}
 	VM_ARCH=$(vm_kernel_field 2)
 	VM_ROLE=$(vm_kernel_field 9)
+	VM_RELEASE=$(cat "$("$VM_DIR/fetch" kernel "$VM_KERNEL")/release")
+	if [ "${1:-}" = --daemon ]; then
+		[ "$VM_ROLE" != supported ] || daemon=with-daemon
+		shift
+	fi
+	# What only this file puts into a guest is of no use to others.
+	if [ -n "${PMCBPF_VM_STATES:-}" ] && [[ $* != *"$BATS_FILE_TMPDIR"* ]]; then
+		state=$PMCBPF_VM_STATES/$(tr -c 'a-zA-Z0-9.-' _ <<<"$VM_KERNEL $daemon $*")
+	fi
 	overlay=${PMCBPF_VM_OVERLAY:-$VM_OUT/vm/overlay}/$VM_ARCH
 	[ ! -d "$overlay" ] || set -- --overlay "$overlay" "$@"
-	VM_SHARED=${PMCBPF_VM_SHARED:+$PMCBPF_VM_SHARED/guest}
-	read -r VM_ID with 2>/dev/null <"${VM_SHARED:-/dev/null}" || VM_ID=''
-	if [ -n "$VM_ID" ] && { [ "$with" != "$kernel $*" ] || ! vm true; }; then
-		"$VM_DIR/guest" stop "$VM_ID" || true
-		VM_ID=''
+	export VM_ID VM_KERNEL VM_ARCH VM_ROLE VM_RELEASE
+	if [ -e "$state" ]; then
+		VM_ID=$("$VM_DIR/guest" start "$VM_KERNEL" --owner $$ --from "$state" "$@")
+		return
 	fi
-	if [ -z "$VM_ID" ]; then
-		VM_ID=$("$VM_DIR/guest" start "$kernel" --owner "${PMCBPF_VM_OWNER:-$$}" "$@") || return
-		[ -z "$VM_SHARED" ] || echo "$VM_ID $kernel $*" >"$VM_SHARED"
-		vm_settings_save
-	fi
-	VM_RELEASE=$(cat "$("$VM_DIR/fetch" kernel "$kernel")/release")
-	export VM_ID VM_KERNEL VM_ARCH VM_ROLE VM_RELEASE VM_SHARED
-}
-
-# Settings that tests change in a guest, and vm_tidy restores.
-vm_settings_save() {
-	# shellcheck disable=SC2016 # the guest's shell expands it
-	vm_sh 'cd /proc/sys && for f in kernel/randomize_va_space kernel/kptr_restrict kernel/yama/ptrace_scope \
-			kernel/perf_user_access kernel/perf_cpu_time_max_percent vm/overcommit_memory; do
-			[ ! -w $f ] || echo "echo $(cat $f) >/proc/sys/$f"; done >/run/settings'
-}
-
-# vm_tidy - restores the guest's state after its start: no process, file, setting or message is left
-vm_tidy() {
-	vm_all_cpus
-	# shellcheck disable=SC2016 # the guest's shell expands it
-	vm_sh 'killall -q pmcbpfd
-		i=600; while pidof pmcbpfd >/dev/null && [ $((i -= 1)) -gt 0 ]; do usleep 100000; done
-		for p in /proc/[1-9]*; do
-			[ ${p#/proc/} -eq 1 ] || [ ${p#/proc/} -eq $$ ] || ! readlink $p/exe >/dev/null || kill -9 ${p#/proc/}
-		done
-		! grep -qs pmcbpf_msr /proc/modules || rmmod pmcbpf_msr || exit
-		sh -e /run/settings && dmesg -c >/dev/null && rm -rf /tmp/* /tmp/.[!.]* /run/pmcbpf'
-}
-
-# vm_spoilt - this guest cannot serve another file
-vm_spoilt() {
-	[ -z "$VM_SHARED" ] || rm -f "$VM_SHARED"
+	VM_ID=$("$VM_DIR/guest" start "$VM_KERNEL" --owner $$ "$@") || return
+	[ -z "$daemon" ] || vm_daemon || return
+	[ -z "$state" ] || "$VM_DIR/guest" save "$VM_ID" "$state"
 }
 
 # vm COMMAND [ARG...] - runs it in the guest; VM_TIMEOUT (300) seconds at most
@@ -229,17 +202,13 @@ vm_once() {
 	[[ $VM_KERNEL == 6.12-* ]] || skip "does not depend on the kernel: 6.12-* runs it"
 }
 
-# vm_stop - ends the guest, or leaves it to the next file; its console goes to $PMCBPF_VM_LOGS (a
-# directory) if that is set
+# vm_stop - ends the guest; its console goes to $PMCBPF_VM_LOGS (a directory) if that is set
 vm_stop() {
 	[ -n "${VM_ID:-}" ] || return 0
 	if [ -n "${PMCBPF_VM_LOGS:-}" ]; then
 		mkdir -p "$PMCBPF_VM_LOGS"
 		"$VM_DIR/guest" console "$VM_ID" >"$PMCBPF_VM_LOGS/$VM_ID.console"
 	fi
-	if [ ! -e "$VM_SHARED" ] || ! vm_tidy; then
-		vm_spoilt
-		"$VM_DIR/guest" stop "$VM_ID"
-	fi
+	"$VM_DIR/guest" stop "$VM_ID"
 	unset VM_ID
 }

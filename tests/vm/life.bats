@@ -7,8 +7,7 @@
 load helpers
 
 setup_file() {
-	vm_start --smp 1
-	vm_daemon
+	vm_start --daemon --smp 1
 	# `load` for the user, and a copy with another user's id.
 	# shellcheck disable=SC2016 # the guest's shell expands it
 	vm_sh 'echo 0 >/proc/sys/kernel/randomize_va_space

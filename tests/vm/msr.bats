@@ -6,9 +6,7 @@
 load helpers
 
 setup_file() {
-	vm_start --smp 1
-	[ "$VM_ARCH" = arm64 ] || return 0
-	vm_daemon
+	vm_start --daemon --smp 1
 }
 
 setup() {

@@ -8,11 +8,10 @@ load helpers
 
 setup_file() {
 	if [[ ${PMCBPF_VM_KERNEL:-} == *arm64 ]]; then
-		vm_start --module cuse --smp 1
+		vm_start --daemon --module cuse --smp 1
 	else
-		vm_start --module cuse
+		vm_start --daemon --module cuse
 	fi
-	vm_daemon
 }
 
 setup() {

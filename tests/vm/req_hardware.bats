@@ -7,9 +7,7 @@
 load helpers
 
 setup_file() {
-	vm_start --smp 1
-	[ "$VM_ARCH" = arm64 ] || return 0
-	vm_daemon
+	vm_start --daemon --smp 1
 	vm_sh 'echo 0 >/proc/sys/kernel/randomize_va_space'
 }
 

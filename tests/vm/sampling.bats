@@ -7,10 +7,9 @@
 load helpers
 
 setup_file() {
-	vm_start
+	vm_start --daemon
 	# An emulated CPU takes long for an overflow: the kernel would throttle early.
 	vm_sh 'echo 0 >/proc/sys/kernel/perf_cpu_time_max_percent'
-	vm_daemon
 }
 
 setup() {

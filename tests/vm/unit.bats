@@ -10,8 +10,6 @@ setup_file() {
 	[ -x /lib/systemd/systemd ] || skip "systemd is not installed"
 	"$VM_DIR/systemd" "$BATS_FILE_TMPDIR/overlay" "${PMCBPF_VM_OVERLAY:-$VM_OUT/vm/overlay}/amd64"
 	vm_start --overlay "$BATS_FILE_TMPDIR/overlay"
-	# Its processes must not reach the next file.
-	vm_spoilt
 	vm_sh '/sysd/start </dev/null >/tmp/systemd.log 2>&1 &'
 	vm_until 120 'test -S /sysd/run/pmcbpf/pmc.sock || XDG_RUNTIME_DIR=/run SYSTEMD_IGNORE_CHROOT=1 \
 		chroot /sysd /usr/bin/systemctl --user is-failed pmcbpfd'
