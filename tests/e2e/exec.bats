@@ -21,7 +21,7 @@ setup() {
 teardown() {
 	kill "${JOBS[@]}" 2>/dev/null || true
 	part_all
-	kill -CONT "${DAEMON_PID:-0}" 2>/dev/null || true
+	[ -z "${DAEMON_PID:-}" ] || kill -CONT "$DAEMON_PID" 2>/dev/null || true
 	stop_daemon KILL || true
 }
 

@@ -25,12 +25,14 @@ static bool takes_source(uint32_t class, uint32_t mode, uint32_t event, uint32_t
 	return flags & (PMC_F_LOG_PROCCSW | PMC_F_LOG_PROCEXIT) || event > M_CPU_MIGRATIONS;
 }
 
+/* Each row of hardware, breakpoints included, has one of its own. */
 static unsigned int software_sources(const struct model *m)
 {
 	unsigned int hardware = 0;
 
 	for (unsigned int i = 0; i < m->info.nclass; i++)
-		if (model_is_hardware(m, m->info.classes[i].class))
+		if (model_is_hardware(m, m->info.classes[i].class) ||
+		    m->info.classes[i].class == PMC_CLASS_BREAKPOINT)
 			hardware += m->info.classes[i].num;
 	return SOURCES - (hardware < SOURCES / 2 ? hardware : SOURCES / 2);
 }
