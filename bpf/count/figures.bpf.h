@@ -70,10 +70,10 @@ static __always_inline bool figures_try(struct signal_struct *sig, const struct 
  * The kernel's seqcount shows whether a thread's exit moved figures during the walk; if so, the
  * walk is repeated.  Unrolled because Linux 6.1 refuses a callback inside a loop.
  */
-static __always_inline void figures_read(struct task_struct *leader, const struct abi_target *t,
+static __always_inline void figures_read(struct task_struct *task, const struct abi_target *t,
 					 struct figures *f)
 {
-	struct signal_struct *sig = leader->signal;
+	struct signal_struct *sig = BPF_CORE_READ(task, signal);
 
 	if (!sig)
 		return;

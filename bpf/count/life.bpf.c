@@ -172,7 +172,7 @@ static __always_inline void process_exited(struct task_struct *task, u32 tgid,
 	struct figures f = {};
 
 	if (t->state & ABI_STATE_SOFT)
-		figures_read(task->group_leader, t, &f);
+		figures_read(task, t, &f);
 	if (!target_exit(t, tgid, tid))
 		return;
 	figures_give(set, t->state & ABI_STATE_SOFT, &f, false);
@@ -196,7 +196,7 @@ static __always_inline void exited(struct task_struct *task)
 		__sync_fetch_and_add(&t->dead_ns, d.ns);
 		__sync_fetch_and_add(&t->dead_migrations, task->se.nr_migrations);
 	}
-	if (!task->signal->live.counter)
+	if (!BPF_CORE_READ(task, signal, live.counter))
 		process_exited(task, tgid, t);
 	__sync_fetch_and_add(&exits_done, 1);
 }
@@ -282,7 +282,7 @@ static __always_inline void target_secure(struct task_struct *task, struct abi_t
 
 	keep = to ? soft_common(from, to) : 0;
 	if (t->state & ABI_STATE_SOFT)
-		figures_read(task->group_leader, t, &f);
+		figures_read(task, t, &f);
 	old = state_change(t, to, keep, 0);
 	if (!old)
 		return;
@@ -338,7 +338,7 @@ static __always_inline void waits_over(struct task_struct *task, struct abi_targ
 	if (!s)
 		return;
 	if (begin)
-		figures_read(task->group_leader, t, &f);
+		figures_read(task, t, &f);
 	if (!state_change(t, to, ABI_STATE_SOFT, begin))
 		return;
 	figures_give(to, begin, &f, true);
@@ -374,10 +374,10 @@ static __always_inline void waits_end(struct task_struct *task, u32 from)
  */
 static __always_inline int on_rename_body(struct task_struct *task)
 {
-	struct mm_struct *mm = task->mm;
+	struct mm_struct *mm = BPF_CORE_READ(task, mm);
 	u32 tgid, set;
 
-	if (!mm || mm->start_code || task->pid != (int)(u32)bpf_get_current_pid_tgid())
+	if (!mm || BPF_CORE_READ(mm, start_code) || task->pid != (int)(u32)bpf_get_current_pid_tgid())
 		return 0;
 	preempt_off();
 	tgid = task_process(task);

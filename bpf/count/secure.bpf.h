@@ -15,8 +15,8 @@
  */
 static __always_inline u32 dumpable(struct task_struct *task)
 {
-	struct mm_struct___bitmap *bitmap = (void *)task->mm;
-	struct mm_struct *mm = task->mm;
+	struct mm_struct *mm = BPF_CORE_READ(task, mm);
+	struct mm_struct___bitmap *bitmap = (void *)mm;
 	u64 flags = DUMPABLE_USER;
 
 	if (bpf_core_field_exists(task->exec_state))
@@ -39,18 +39,19 @@ const volatile bool labels = true;
  */
 static __always_inline bool is_ordinary(struct task_struct *task)
 {
-	const struct cred *c = task->cred;
+	const struct cred *c = BPF_CORE_READ(task, cred);
 	u64 permitted = ~0ull, ambient = 0;
 	u32 uid, gid;
 
 	if (labels)
 		return false;
-	uid = c->uid.val;
-	gid = c->gid.val;
+	uid = BPF_CORE_READ(c, uid.val);
+	gid = BPF_CORE_READ(c, gid.val);
 	bpf_core_read(&permitted, sizeof(permitted), &c->cap_permitted);
 	bpf_core_read(&ambient, sizeof(ambient), &c->cap_ambient);
-	return c->euid.val == uid && c->suid.val == uid && c->egid.val == gid &&
-	       c->sgid.val == gid && !(permitted & ~ambient);
+	return BPF_CORE_READ(c, euid.val) == uid && BPF_CORE_READ(c, suid.val) == uid &&
+	       BPF_CORE_READ(c, egid.val) == gid && BPF_CORE_READ(c, sgid.val) == gid &&
+	       !(permitted & ~ambient);
 }
 
 static __always_inline bool is_secure(struct task_struct *task, struct linux_binprm *bprm, u32 dump)

@@ -73,7 +73,7 @@ static long walk_tail(u32 i, struct thread_walk *w)
 static __always_inline void visit_exited(struct task_struct *leader, struct abi_target *t,
 					 const struct abi_soft *soft, u64 bit)
 {
-	struct signal_struct *sig = leader->signal;
+	struct signal_struct *sig = BPF_CORE_READ(leader, signal);
 	struct figures f = {};
 	struct thread_walk w = { .f = &f };
 

@@ -64,7 +64,7 @@ static __always_inline void values_user_regs(struct abi_values *v, const void *i
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	const void *regs = user ? interrupted : (const void *)bpf_task_pt_regs(task);
-	bool any = user || (task->mm && !(task->flags & PF_KTHREAD));
+	bool any = user || (BPF_CORE_READ(task, mm) && !(task->flags & PF_KTHREAD));
 
 	if (any)
 		any = !bpf_probe_read_kernel(v->user_regs, sizeof(struct overflow_regs), regs);

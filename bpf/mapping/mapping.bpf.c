@@ -420,13 +420,13 @@ int BPF_PROG(on_image, struct task_struct *task, int old_pid, struct linux_binpr
 	struct pt_regs *regs = (void *)bpf_task_pt_regs(task);
 	u32 tgid = task->tgid, zero = 0;
 	struct unwind_process *empty = bpf_map_lookup_elem(&unwind_empty, &zero), *p;
-	struct mm_struct *mm = task->mm;
+	struct mm_struct *mm = BPF_CORE_READ(task, mm);
 	struct range r = { .tgid = tgid };
 
 	if (!mm || !empty)
 		return 0;
-	r.at = mm->start_code;
-	r.end = mm->end_code;
+	r.at = BPF_CORE_READ(mm, start_code);
+	r.end = BPF_CORE_READ(mm, end_code);
 	changes_begin(tgid);
 	/* A new entry: nothing of the old image stays. */
 	bpf_map_update_elem(&unwind_processes, &tgid, empty, BPF_ANY);
@@ -532,7 +532,7 @@ int BPF_PROG(on_end, struct task_struct *task)
 {
 	u32 tgid = task->tgid;
 
-	if (!task->signal->live.counter)
+	if (!BPF_CORE_READ(task, signal, live.counter))
 		bpf_map_delete_elem(&unwind_processes, &tgid);
 	return 0;
 }

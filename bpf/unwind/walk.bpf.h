@@ -98,7 +98,7 @@ static __always_inline void walk_user(struct walk *w, u64 *to, u32 n, u32 room, 
 	w->n = w->first = n;
 	w->room = n + room;
 	w->end = w->pointers = w->python = 0;
-	if (task->flags & WALK_KERNEL_THREAD || !task->mm)
+	if (task->flags & WALK_KERNEL_THREAD || !BPF_CORE_READ(task, mm))
 		return;
 	regs = (void *)bpf_task_pt_regs(task);
 	walk_begin(w, regs);

@@ -78,7 +78,7 @@ static int skel_load(struct engine *e, const struct reason *no_msr, struct reaso
 	e->skel = pmcbpf__open_opts(&opts);
 	if (!e->skel)
 		return deny(why, -errno, "cannot open pmcbpf's programs: %m");
-	err = programs_choose(e->skel, !*no_msr->text, why) ?:
+	err = programs_choose(e, !*no_msr->text, why) ?:
 	      flush_new(e->skel, no_msr, &e->flush, why);
 	if (err)
 		return err;

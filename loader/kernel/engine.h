@@ -60,6 +60,7 @@ struct engine {
 	unsigned int walks;		/* under way: forks are noted for them, see target_map.h */
 	struct fibers *fibers;
 	char *log;			/* the verifier's, during load */
+	bool scheduler_ends;		/* the kernel has the tracepoint sched_exit_tp */
 	/* Not the engine's: */
 	struct samplers *samplers;	/* sampling PMCs; sample_log's */
 	/* NULL, or called for each file that is mapped executable, while a log is open. */

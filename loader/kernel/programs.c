@@ -65,7 +65,7 @@ static bool program_attaches(int program)
 }
 
 /* Some kernels and sandboxes refuse that altogether. */
-bool programs_may_fentry(const struct btf *btf, const char *function)
+static bool kernel_may_fentry(const struct btf *btf, const char *function)
 {
 	const struct bpf_insn ret[] = {
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
@@ -114,8 +114,9 @@ static bool kernel_has_labels(void)
 }
 
 /* Leaves out programs for tracepoints that this kernel lacks. */
-int programs_choose(struct pmcbpf *skel, bool reads_msr, struct reason *why)
+int programs_choose(struct engine *e, bool reads_msr, struct reason *why)
 {
+	struct pmcbpf *skel = e->skel;
 	int nested = level_nested(why);
 	struct btf *btf = btf__load_vmlinux_btf();
 	bool fault = btf_has(btf, "btf_trace_page_fault_user", BTF_KIND_TYPEDEF);
@@ -128,7 +129,7 @@ int programs_choose(struct pmcbpf *skel, bool reads_msr, struct reason *why)
 	bpf_program__set_autoload(skel->progs.on_rename_again, preemptible);
 	bpf_program__set_autoload(skel->progs.on_dead,
 				  struct_has(btf, "task_struct", "on_cpu") &&
-				  programs_may_fentry(btf, "put_task_struct_rcu_user"));
+				  kernel_may_fentry(btf, "put_task_struct_rcu_user"));
 	bpf_program__set_autoload(skel->progs.on_fault, fault);
 	bpf_program__set_autoload(skel->progs.on_fault_probe, !fault && kprobe && !reads_msr);
 	bpf_program__set_autoload(skel->progs.on_fault_probe_alone, !fault && kprobe && reads_msr);
@@ -139,10 +140,11 @@ int programs_choose(struct pmcbpf *skel, bool reads_msr, struct reason *why)
 				  btf_has(btf, "btf_trace_sys_enter", BTF_KIND_TYPEDEF));
 	bpf_program__set_autoload(skel->progs.on_call_exit, !kernel_may_preempt_calls(btf) &&
 				  btf_has(btf, "btf_trace_sys_exit", BTF_KIND_TYPEDEF));
+	e->scheduler_ends = btf_has(btf, "btf_trace_sched_exit_tp", BTF_KIND_TYPEDEF);
 	bpf_program__set_autoload(skel->progs.on_offcpu,
 				  struct_has(btf, "task_struct", "sched_info") &&
-				  (btf_has(btf, "btf_trace_sched_exit_tp", BTF_KIND_TYPEDEF) ||
-				   programs_may_fentry(btf, "__perf_event_task_sched_in")));
+				  (e->scheduler_ends ||
+				   kernel_may_fentry(btf, "__perf_event_task_sched_in")));
 	bpf_program__set_autoload(skel->progs.on_probe, probes_here());
 	bpf_program__set_autoload(skel->progs.on_probe_enter, probes_here());
 	skel->rodata->labels = kernel_has_labels();

@@ -36,7 +36,7 @@ enum engine_need {
  * Leaves out programs that this kernel cannot run; `reads_msr`: slices read registers.  -EINVAL:
  * /proc belongs to another PID namespace.
  */
-int programs_choose(struct pmcbpf *skel, bool reads_msr, struct reason *why);
+int programs_choose(struct engine *e, bool reads_msr, struct reason *why);
 /* Passes the PID namespace to the programs, after they have been loaded. */
 int programs_level(struct pmcbpf *skel, struct reason *why);
 
@@ -54,9 +54,6 @@ bool programs_needed(const struct programs *p, enum engine_need what);
 bool programs_attached(const struct programs *p, enum engine_need what);
 /* True if this kernel can run the programs of a need. */
 bool programs_have(const struct programs *p, enum engine_need what);
-/* True if this kernel lets programs attach to the function, by its BTF. */
-struct btf;
-bool programs_may_fentry(const struct btf *btf, const char *function);
 /* The maps that the programs of waits share with those that record them: loader/kernel/waits.c. */
 void programs_offcpu_maps(const struct programs *p, int *pmcs, int *waits);
 /* True if this kernel has the tracepoint of an enum abi_hook. */

@@ -127,14 +127,11 @@ static int samplers_share_tables(struct samplers *s)
  */
 static void samplers_choose_wait(struct samplers *s)
 {
-	struct btf *btf = btf__load_vmlinux_btf();
-	bool ends = btf && btf__find_by_name_kind(btf, "btf_trace_sched_exit_tp",
-						  BTF_KIND_TYPEDEF) > 0;
+	const struct engine *e = s->config.engine;
+	bool waits = bpf_program__autoload(e->skel->progs.on_offcpu);
 
-	bpf_program__set_autoload(s->skel->progs.on_scheduled, ends);
-	bpf_program__set_autoload(s->skel->progs.on_perf_in, !ends &&
-				  programs_may_fentry(btf, "__perf_event_task_sched_in"));
-	btf__free(btf);
+	bpf_program__set_autoload(s->skel->progs.on_scheduled, waits && e->scheduler_ends);
+	bpf_program__set_autoload(s->skel->progs.on_perf_in, waits && !e->scheduler_ends);
 }
 
 static int samplers_reuse_maps(struct samplers *s)
