@@ -251,11 +251,11 @@ E2E_HERE = $(if $(filter sandbox,$(SANDBOXED)),$(filter-out $(SANDBOX_BATS),$(E2
 SANDBOXED = $(if $(shell command -v systemd-analyze && \
 	python3 -c 'import ctypes; ctypes.CDLL("libseccomp.so.2")' 2>&1 && echo yes),$(PMCBPF_SUITES))
 
-# Two files run at a time: the tests stand any load, each daemon has a folder of its own, and nothing is counted that
+# Three files run at a time: the tests stand any load, each daemon has a folder of its own, and nothing is counted that
 # another test could use up.  Alone, and first, run those that change settings of the machine (sysctls: tests/style
 # finds them), that measure it (accuracy, bench), that start tests of the others (confine), or that own the names in
 # the BPF file system (ktr_daemon).
-E2E_JOBS  ?= 2
+E2E_JOBS  ?= 3
 E2E_ALONE := $(addprefix tests/e2e/,accuracy.bats bench.bats confine.bats ktr_daemon.bats names.bats settings.bats)
 together   = BUILD='$(abspath $(O))' tests/together $(E2E_JOBS) '$(E2E_ALONE)'
 
