@@ -377,7 +377,8 @@ static __always_inline int on_rename_body(struct task_struct *task)
 	struct mm_struct *mm = BPF_CORE_READ(task, mm);
 	u32 tgid, set;
 
-	if (!mm || BPF_CORE_READ(mm, start_code) || task->pid != (int)(u32)bpf_get_current_pid_tgid())
+	if (!mm || BPF_CORE_READ(mm, start_code) ||
+	    task->pid != (int)(u32)bpf_get_current_pid_tgid())
 		return 0;
 	preempt_off();
 	tgid = task_process(task);
