@@ -106,8 +106,8 @@ struct log_late {
 bool logfile_defer(struct logfile *l, uint64_t ns, struct log_late *late);
 /* Writes chains that are complete, or `now` all, and what waits behind them. */
 void logfile_release(struct logfile *l, bool now);
-/* True if records wait. */
-bool logfile_is_late(const struct logfile *l);
+/* True if records up to that time wait. */
+bool logfile_is_late(const struct logfile *l, uint64_t until);
 
 /* True if it has struct log_numbers. */
 bool logfile_renumbers(const struct logfile *l);

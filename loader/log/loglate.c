@@ -73,9 +73,16 @@ uint8_t *log_wait_room(struct logfile *l, size_t len)
 	return waiting_put(l, len, len);
 }
 
-bool logfile_is_late(const struct logfile *l)
+/* The first record that waits is a mark: others wait only behind one. */
+bool logfile_is_late(const struct logfile *l, uint64_t until)
 {
-	return log_waits(l);
+	const struct log_waiting *w = TAILQ_FIRST(&l->waiting);
+	struct log_late *late;
+
+	if (!log_waits(l))
+		return false;
+	memcpy(&late, w->data + w->begin + sizeof(uint64_t), sizeof(late));
+	return late->ns <= until;
 }
 
 bool logfile_defer(struct logfile *l, uint64_t ns, struct log_late *late)

@@ -38,6 +38,7 @@ struct late_sample *late_sample_new(struct kept_records *kept, const struct unwi
 	}
 	memset(s, 0, offsetof(struct late_sample, pc));
 	s->pmc = p;
+	p->nlate++;
 	s->u = u;
 	s->until = clock_ns() + LATE_NS;
 	s->turns = unwinder_turns(u);
@@ -53,6 +54,7 @@ void late_sample_free(struct late_sample *s)
 	struct user *user = s->pmc->owner->user;
 
 	user_give(user->table, user, POOL_LATE, s->kb);
+	s->pmc->nlate--;
 	free(s);
 }
 

@@ -34,6 +34,7 @@ struct pmc {
 	enum kernel_view kernel;	/* of sampling modes: by the settings at the allocation */
 	struct recorder *recorder;		/* of sampling modes */
 	struct wire_losses losses;	/* of its samples */
+	unsigned int nlate;		/* samples that are not complete: late_sample.h */
 	struct profile_source profile;	/* with PMC_F_KGMON: its samples' source, without period */
 	LIST_HEAD(, follow) follows;	/* processes that its log follows: follows.c */
 	bool logs_all;			/* in system scope: its log gets all processes' events */

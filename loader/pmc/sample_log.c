@@ -341,13 +341,14 @@ void sample_log_complete(struct sample_log *t)
 	(void)drain_complete(t);
 }
 
-/* Late samples are written by the next drains, or now if no fiber can wait for these. */
+/* Late samples up to now are written by the next drains, or at once if no fiber can wait. */
 static void late_finish(struct sample_log *t, struct owner *o)
 {
 	struct fibers *fs = t->engine->fibers;
+	uint64_t now = clock_ns();
 	struct drain_wait w;
 
-	while (o->log && logfile_is_late(o->log)) {
+	while (o->log && logfile_is_late(o->log, now)) {
 		if (!drain_wait_begin(&t->waits, fs, &w)) {
 			logfile_release(o->log, true);
 			return;
@@ -515,7 +516,7 @@ void recorder_free(struct recorder *tr)
 	if (!tr)
 		return;
 	recorder_account(tr->t, tr);
-	if (tr->pmc->owner->log)
+	if (tr->pmc->nlate)
 		logfile_release(tr->pmc->owner->log, true);
 	recorder_stop(tr);
 	if (tr->waits)

@@ -326,8 +326,9 @@ static void test_deferred(void **state)
 				late_of(l, LATER + 4) };
 
 	put_data(l, 0);
-	assert_false(logfile_is_late(l));
+	assert_false(logfile_is_late(l, LATER));
 	assert_true(logfile_defer(l, LATER + 1, &late[0].late));
+	assert_true(logfile_is_late(l, LATER + 1) && !logfile_is_late(l, LATER));
 	assert_true(logfile_defer(l, LATER + 2, &late[1].late));
 	put_data(l, 3);
 	assert_true(logfile_defer(l, LATER + 4, &late[2].late));
@@ -339,7 +340,8 @@ static void test_deferred(void **state)
 	late[0].known = true;
 	logfile_release(l, false);
 	assert_true(late[0].written && late[1].written && !late[2].written);
-	assert_true(logfile_is_late(l));
+	/* The third one waits, and what is behind it: nothing of before. */
+	assert_true(logfile_is_late(l, LATER + 4) && !logfile_is_late(l, LATER + 3));
 	until_written(l, logfile_flush(l));
 	put_data(l, 6);
 	logfile_free(l);
@@ -363,7 +365,7 @@ static void test_deferred_bound(void **state)
 	while (!late.written)
 		put_data(l, n++);
 	assert_in_range(n, 1000, 100 * 1024 / 24);
-	assert_false(logfile_is_late(l));
+	assert_false(logfile_is_late(l, LATER + n));
 	put_data(l, n++);
 	logfile_free(l);
 	expect_records(fd, LATER, n);
