@@ -63,7 +63,9 @@ struct sets_map sets SEC(".maps");
 struct targets_map targets SEC(".maps");
 
 const volatile __u32 slot = 0;
-const volatile bool skips = true;	/* the kernel may skip runs */
+const volatile bool skips = true;	/* the kernel may skip runs, and counts these … */
+const volatile bool all_counted = false; /* … or, for kprobes, all hits: this program counts none */
+const volatile __u32 trap = 0;		/* a probe's registers are so many bytes behind its place */
 __u32 hits_over = 0;		/* the slot is another instance's; this one is being detached */
 /* The PMCs of each CPU, 0: none. */
 __u32 cpu_samplers[ABI_MAX_CPUS][ABI_CPU_SAMPLERS] = {};
@@ -185,8 +187,12 @@ static long hit_sample(u32 i, struct hit_place *at)
 	return 0;
 }
 
-/* Hits that the kernel has skipped on this CPU. */
-static __always_inline u64 hits_skipped(const struct abi_cpu *c, u32 cpu)
+/*
+ * Hits for which the kernel has skipped this program on this CPU.  Where it counts all hits, `own`
+ * of these are this run's.  A hit that interrupts another one, whose program has yet to begin,
+ * takes that for skipped: one too many, never one too few.
+ */
+static __always_inline u64 hits_skipped(const struct abi_cpu *c, u32 cpu, u64 own)
 {
 	u64 at = c->misses[slot & (ABI_TRACEPOINTS - 1)], now = 0, *seen, n;
 
@@ -197,6 +203,8 @@ static __always_inline u64 hits_skipped(const struct abi_cpu *c, u32 cpu)
 	seen = &skips_seen[cpu & (ABI_MAX_CPUS - 1)];
 	n = now - *seen;
 	*seen = now;
+	if (all_counted)
+		n = n > own ? n - own : 0;
 	return n;
 }
 
@@ -225,14 +233,15 @@ static __always_inline void hit_count(void *ctx, u64 ip)
 
 	if (!c)
 		return;
-	__sync_fetch_and_add(&c->hits[slot & (ABI_TRACEPOINTS - 1)], 1);
-	before = hits_skipped(c, cpu);
+	if (!all_counted)
+		__sync_fetch_and_add(&c->hits[slot & (ABI_TRACEPOINTS - 1)], 1);
+	before = hits_skipped(c, cpu, 1);
 	for (u32 i = 0; i < ABI_CPU_SAMPLERS; i++)
 		hit_take(&h, cpu_samplers[cpu & (ABI_MAX_CPUS - 1)][i]);
 	hit_take_members(&h);
 	if (h.due)
 		bpf_loop(h.n, hit_sample, &at, 0);
-	during = hits_skipped(c, cpu);
+	during = hits_skipped(c, cpu, 0);
 	for (u32 i = 0; i < PMCS && i < h.n && (before || during); i++)
 		hit_skipped(h.id[i], before, during);
 }
@@ -266,6 +275,6 @@ SEC("?uprobe")
 int on_hit_probe(struct pt_regs *ctx)
 {
 	if (!hits_over)
-		hit_count(ctx, regs_address(ctx));
+		hit_count(ctx, regs_address(ctx) - trap);
 	return 0;
 }

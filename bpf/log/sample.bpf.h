@@ -107,8 +107,8 @@ static __always_inline u32 sample_fill(void *ctx, u64 ip, u64 skip, struct scrat
 	}
 	if (user || of->both_sides)
 		n = sample_user(ctx, s, walk, of, n, &cut);
-	/* Hardware may know it better than the registers do. */
-	if (user)
+	/* Hardware, or a probe's place, may be more exact than the registers are. */
+	if (user || !of->hides_kernel)
 		s->pc[0] = ip;
 	s->rec.flags |= cut ? ABI_REC_CUT : 0;
 	return n ?: 1;

@@ -11,6 +11,13 @@
 #include "pmcbpf.skel.h"
 #include "hits.skel.h"
 
+/* Where a kprobe's registers point to: behind the byte of a breakpoint, or to the instruction. */
+#ifdef __x86_64__
+#define TRAP 1u
+#else
+#define TRAP 0u
+#endif
+
 struct hit_sampler {
 	struct hits_bpf *skel;
 	struct bpf_program *program;	/* the one that is loaded */
@@ -22,6 +29,8 @@ static struct bpf_program *hit_sampler_choose(const struct hits_bpf *skel, enum 
 	case HIT_CALL:
 		return skel->progs.on_hit_call;
 	case HIT_PROBE:
+	case HIT_KERNEL_PROBE:
+	case HIT_KERNEL_RETURN:
 		return skel->progs.on_hit_probe;
 	default:
 		return skel->progs.on_hit;
@@ -76,6 +85,9 @@ int hit_sampler_new(const struct engine *e, uint32_t slot, enum hit_kind kind,
 	}
 	h->skel->rodata->slot = slot;
 	h->skel->rodata->skips = kind != HIT_PROBE;
+	h->skel->rodata->all_counted = kind == HIT_KERNEL_PROBE || kind == HIT_KERNEL_RETURN;
+	if (kind == HIT_KERNEL_PROBE)
+		h->skel->rodata->trap = TRAP;
 	h->program = hit_sampler_choose(h->skel, kind);
 	bpf_program__set_autoload(h->program, true);
 	err = hit_sampler_share(e, h->skel);
@@ -98,6 +110,12 @@ void hit_sampler_free(struct hit_sampler *h)
 const struct bpf_program *hit_sampler_program(const struct hit_sampler *h)
 {
 	return h->program;
+}
+
+/* A run on that CPU has found out by itself meanwhile. */
+void hit_sampler_begin(struct hit_sampler *h, unsigned int cpu, uint64_t hits)
+{
+	__sync_bool_compare_and_swap(&h->skel->bss->skips_seen[cpu], 0, hits);
 }
 
 void hit_sampler_end(struct hit_sampler *h)

@@ -17,6 +17,8 @@ enum hit_kind {
 	HIT_TRACEPOINT,
 	HIT_CALL,		/* a system call's event */
 	HIT_PROBE,		/* in user code */
+	HIT_KERNEL_PROBE,
+	HIT_KERNEL_RETURN,
 };
 
 /* Loads an instance for a counter.  0 or -errno. */
@@ -25,6 +27,8 @@ int hit_sampler_new(const struct engine *e, uint32_t slot, enum hit_kind kind,
 void hit_sampler_free(struct hit_sampler *h);
 
 const struct bpf_program *hit_sampler_program(const struct hit_sampler *h);
+/* The kernel has counted so many hits on the CPU before the program was attached. */
+void hit_sampler_begin(struct hit_sampler *h, unsigned int cpu, uint64_t hits);
 /* The counter is no longer its own: while it is being detached, it does nothing. */
 void hit_sampler_end(struct hit_sampler *h);
 

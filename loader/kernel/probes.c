@@ -32,7 +32,7 @@
 
 struct probe {
 	unsigned int slot, n;
-	bool kernel;			/* at[0] has no program */
+	bool kernel;			/* the kernel counts: at[0] has a program only if it samples */
 	struct hit_sampler *sampler;	/* its program counts instead of on_probe; NULL: none */
 	struct probe_event {
 		int event, link;
@@ -176,6 +176,15 @@ static uint64_t cookie_next(const struct engine *e, unsigned int slot)
 	return (*probe_cookie(e, slot) | (ABI_TRACEPOINTS - 1)) + 1 + slot;
 }
 
+static int probe_load_sampler(const struct engine *e, struct probe *p,
+			      const struct probe_spec *spec, enum hit_kind kind, struct reason *why)
+{
+	int err = hit_sampler_new(e, p->slot, kind, &p->sampler);
+
+	return err ? deny(why, err, "%s: the sampling program cannot be loaded: %s", spec->name,
+			  strerror(-err)) : 0;
+}
+
 static int probe_open_user(struct engine *e, struct probe *p, const struct probe_spec *spec,
 			   struct reason *why)
 {
@@ -183,11 +192,10 @@ static int probe_open_user(struct engine *e, struct probe *p, const struct probe
 	const struct bpf_program *enter = e->skel->progs.on_probe_enter;
 	bool returns = spec->kind == WIRE_PROBE_URETPROBE;
 	uint64_t cookie = cookie_next(e, p->slot);
-	int err = spec->samples ? hit_sampler_new(e, p->slot, HIT_PROBE, &p->sampler) : 0;
+	int err = spec->samples ? probe_load_sampler(e, p, spec, HIT_PROBE, why) : 0;
 
 	if (err)
-		return deny(why, err, "%s: the sampling program cannot be loaded: %s", spec->name,
-			    strerror(-err));
+		return err;
 	if (p->sampler)
 		count = hit_sampler_program(p->sampler);
 
@@ -223,6 +231,29 @@ static int kprobe_deny(const struct probe_spec *spec, int err, struct reason *wh
 	return deny(why, -EINVAL, "%s: the kernel refuses the probe: %s", spec->name, text);
 }
 
+/* The kernel's event of the probe carries the program.  Hits before that are none of its own. */
+static int probe_sample_kernel(struct engine *e, struct probe *p, const struct probe_spec *spec,
+			       struct reason *why)
+{
+	struct probe_event *at = &p->at[0];
+	int err = probe_load_sampler(e, p, spec, spec->kind == WIRE_PROBE_KRETPROBE ?
+				     HIT_KERNEL_RETURN : HIT_KERNEL_PROBE, why);
+
+	if (err)
+		return err;
+	at->link = bpf_link_create(bpf_program__fd(hit_sampler_program(p->sampler)), at->event,
+				   BPF_PERF_EVENT, NULL);
+	if (at->link < 0)
+		return deny(why, at->link, "%s: no program can be attached: %s", spec->name,
+			    strerror(-at->link));
+	for (unsigned int cpu = 0; cpu < e->ncpu && !err; cpu++) {
+		err = tracepoints_ctl(e, ABI_TRACEPOINT_NOW, 0, ABI_TRACEPOINT_AT(p->slot, cpu), 0);
+		hit_sampler_begin(p->sampler, cpu, e->skel->bss->learned.hits -
+				  e->cpus[cpu].hits[p->slot]);
+	}
+	return err;
+}
+
 /* A disabled event holds the kprobe; the kernel counts hits on each CPU whether anybody listens. */
 static int probe_open_kernel(struct engine *e, struct probe *p, const struct probe_spec *spec,
 			     struct reason *why)
@@ -242,8 +273,10 @@ static int probe_open_kernel(struct engine *e, struct probe *p, const struct pro
 	for (unsigned int cpu = 0; cpu < e->ncpu && !err; cpu++)
 		err = tracepoints_ctl(e, ABI_TRACEPOINT_KPROBE, (uint32_t)fd,
 				      ABI_TRACEPOINT_AT(p->slot, cpu), anchor);
-	return err ? deny(why, -EOPNOTSUPP, "%s: this kernel's types do not show where it counts "
-			  "hits of kprobes", spec->name) : 0;
+	if (err)
+		return deny(why, -EOPNOTSUPP, "%s: this kernel's types do not show where it counts "
+			    "hits of kprobes", spec->name);
+	return spec->samples ? probe_sample_kernel(e, p, spec, why) : 0;
 }
 
 int probe_open(struct engine *e, const struct probe_spec *spec, unsigned int slot,
@@ -270,11 +303,11 @@ void probe_close(struct engine *e, struct probe *p, struct helpers *helpers)
 	if (!p)
 		return;
 	__atomic_store_n(probe_cookie(e, p->slot), cookie_next(e, p->slot), __ATOMIC_RELEASE);
+	if (p->sampler)
+		hit_sampler_end(p->sampler);
 	/* The kernel's counters go with the event. */
 	for (unsigned int cpu = 0; p->kernel && cpu < e->ncpu; cpu++)
 		e->cpus[cpu].misses[p->slot] = 0;
-	if (p->sampler)
-		hit_sampler_end(p->sampler);
 	for (unsigned int i = 0; i < p->n; i++) {
 		int fds[] = { p->at[i].link, p->at[i].event };
 

@@ -197,9 +197,6 @@ static int class_probe_plan(struct allocation *p, struct reason *why)
 	p->spec.from = COUNT_FROM_PROBE;
 	p->spec.probe = &p->probe;
 	p->probe.samples = p->spec.sampling;
-	if (p->spec.sampling && kinds[a->probe].kernel)
-		return deny(why, -EOPNOTSUPP, "%s: hits in the kernel are counted only: sample a "
-			    "tracepoint, or breakpoint:kernel:FUNCTION on CPUs", p->name);
 	return kinds[a->probe].kernel ? class_probe_plan_kernel(p, &q, why) :
 					class_probe_plan_user(p, &q, why);
 }

@@ -62,6 +62,35 @@ samples_are() {
 	samples_are 112
 }
 
+# first_addresses NUMBER: of all samples of the PMC that was allocated as that one, each once.
+first_addresses() {
+	awk -v n="$1" '$1 ~ /^allocate/ && ++pmcs == n { id = $2 } $1 == "callchain" { of = $3; at = 0 }
+		$1 == "..." && !at++ && of == id { print $2 }' <<<"$text" | sort -u
+}
+
+@test "PERF-332: every nth hit of a kprobe is a sample at its place, and of a kretprobe where the function returns to" {
+	call=__x64_sys_sched_get_priority_max
+	[ "$VM_ARCH" = amd64 ] || call=__arm64_sys_sched_get_priority_max
+	samples -n 10 -P kprobe:$call -n 1 -P kretprobe:$call -n 7 -P kprobe:$call+0 load calls=1000
+	samples_are 100 1000 142
+	at=$(vm_sh "awk '\$3 == \"$call\" { print \"0x\" \$1 }' /proc/kallsyms")
+	first_addresses 1
+	[ "$(first_addresses 1)" = "$at" ]
+	# It has one caller on each way into the kernel.
+	mapfile -t returns < <(first_addresses 2)
+	[[ ${#returns[@]} -ge 1 && ${returns[0]} -ne $at ]]
+	run vm pmcstat -q -R /tmp/log -G -
+	echo "$output"
+	status_is 0
+	[[ $output == *"$call"* && $output == *"$([ "$VM_ARCH" = amd64 ] && echo do_syscall_64 || echo el0_svc)"* ]]
+	samples -n 4 -d -P kprobe:$call load calls=50 late=2 forks=2 below=2
+	samples_are 112
+	samples -n 3 -P kretprobe:$call load moves=200
+	samples_are 66
+	samples -c 1 -n 1 -S kprobe:$call taskset 2 load calls=50
+	samples_are 50
+}
+
 @test "the kernel has not complained" {
 	vm_clean_log
 }
