@@ -32,7 +32,7 @@
 
 struct probe {
 	unsigned int slot, n;
-	bool kernel;			/* the kernel counts: at[0] has a program only if it samples */
+	bool kernel;			/* the kernel counts; at[0] has the sampling program */
 	struct hit_sampler *sampler;	/* its program counts instead of on_probe; NULL: none */
 	struct probe_event {
 		int event, link;

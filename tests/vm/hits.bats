@@ -71,11 +71,12 @@ first_addresses() {
 @test "PERF-332: every nth hit of a kprobe is a sample at its place, and of a kretprobe where the function returns to" {
 	call=__x64_sys_sched_get_priority_max
 	[ "$VM_ARCH" = amd64 ] || call=__arm64_sys_sched_get_priority_max
-	samples -n 10 -P kprobe:$call -n 1 -P kretprobe:$call -n 7 -P kprobe:$call+0 load calls=1000
-	samples_are 100 1000 142
+	samples -n 4 -d -P kprobe:$call -n 1 -P kretprobe:$call load calls=50 late=2 forks=2 below=2
+	samples_are 112 450
 	at=$(vm_sh "awk '\$3 == \"$call\" { print \"0x\" \$1 }' /proc/kallsyms")
-	first_addresses 1
-	[ "$(first_addresses 1)" = "$at" ]
+	# A kprobe is behind the instruction that marks a function's beginning for calls by pointers.
+	echo "sampled at $(first_addresses 1), function at $at"
+	[[ $(($(first_addresses 1) - at)) -eq 0 || $VM_ARCH:$(($(first_addresses 1) - at)) == amd64:4 ]]
 	# It has one caller on each way into the kernel.
 	mapfile -t returns < <(first_addresses 2)
 	[[ ${#returns[@]} -ge 1 && ${returns[0]} -ne $at ]]
@@ -83,10 +84,6 @@ first_addresses() {
 	echo "$output"
 	status_is 0
 	[[ $output == *"$call"* && $output == *"$([ "$VM_ARCH" = amd64 ] && echo do_syscall_64 || echo el0_svc)"* ]]
-	samples -n 4 -d -P kprobe:$call load calls=50 late=2 forks=2 below=2
-	samples_are 112
-	samples -n 3 -P kretprobe:$call load moves=200
-	samples_are 66
 	samples -c 1 -n 1 -S kprobe:$call taskset 2 load calls=50
 	samples_are 50
 }
