@@ -63,8 +63,8 @@ struct sets_map sets SEC(".maps");
 struct targets_map targets SEC(".maps");
 
 const volatile __u32 slot = 0;
-const volatile bool skips = true;	/* the kernel may skip runs, and counts these … */
-const volatile bool all_counted = false; /* … or, for kprobes, all hits: this program counts none */
+const volatile bool skips = true;	/* the kernel may skip runs: see hits_skipped() */
+const volatile bool all_counted = false; /* the kernel counts a kprobe's hits, this program none */
 const volatile __u32 trap = 0;		/* a probe's registers are so many bytes behind its place */
 __u32 hits_over = 0;		/* the slot is another instance's; this one is being detached */
 /* The PMCs of each CPU, 0: none. */

@@ -18,6 +18,18 @@
 #define TRAP 0u
 #endif
 
+/* The program's constants for each enum hit_kind. */
+static const struct hit_way {
+	bool skips, all_counted;
+	uint32_t trap;
+} ways[] = {
+	[HIT_TRACEPOINT] = { .skips = true },
+	[HIT_CALL] = { .skips = true },
+	[HIT_PROBE] = { .skips = false },
+	[HIT_KERNEL_PROBE] = { .skips = true, .all_counted = true, .trap = TRAP },
+	[HIT_KERNEL_RETURN] = { .skips = true, .all_counted = true },
+};
+
 struct hit_sampler {
 	struct hits_bpf *skel;
 	struct bpf_program *program;	/* the one that is loaded */
@@ -84,10 +96,9 @@ int hit_sampler_new(const struct engine *e, uint32_t slot, enum hit_kind kind,
 		return -errno;
 	}
 	h->skel->rodata->slot = slot;
-	h->skel->rodata->skips = kind != HIT_PROBE;
-	h->skel->rodata->all_counted = kind == HIT_KERNEL_PROBE || kind == HIT_KERNEL_RETURN;
-	if (kind == HIT_KERNEL_PROBE)
-		h->skel->rodata->trap = TRAP;
+	h->skel->rodata->skips = ways[kind].skips;
+	h->skel->rodata->all_counted = ways[kind].all_counted;
+	h->skel->rodata->trap = ways[kind].trap;
 	h->program = hit_sampler_choose(h->skel, kind);
 	bpf_program__set_autoload(h->program, true);
 	err = hit_sampler_share(e, h->skel);

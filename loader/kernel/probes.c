@@ -144,23 +144,31 @@ static int site_open(const struct probe_spec *spec, uint64_t site, bool returns)
 	return fd;
 }
 
+static int probe_link(struct probe_event *at, const struct probe_spec *spec,
+		      const struct bpf_program *program, uint64_t cookie, struct reason *why)
+{
+	LIBBPF_OPTS(bpf_link_create_opts, opts, .perf_event.bpf_cookie = cookie);
+
+	at->link = bpf_link_create(bpf_program__fd(program), at->event, BPF_PERF_EVENT, &opts);
+	return at->link < 0 ? deny(why, at->link, "%s: no program can be attached: %s", spec->name,
+				   strerror(-at->link)) : 0;
+}
+
 /* A disabled event on one CPU is enough: its program runs for all hits, of all CPUs. */
 static int probe_add(struct probe *p, const struct probe_spec *spec, uint64_t site, bool returns,
 		     const struct bpf_program *program, uint64_t cookie, struct reason *why)
 {
-	LIBBPF_OPTS(bpf_link_create_opts, opts, .perf_event.bpf_cookie = cookie);
-	int event = site_open(spec, site, returns), link;
+	struct probe_event at = { .event = site_open(spec, site, returns) };
+	int err;
 
-	if (event < 0)
-		return probe_deny(spec, site, event, why);
-	link = bpf_link_create(bpf_program__fd(program), event, BPF_PERF_EVENT, &opts);
-	if (link < 0) {
-		close(event);
-		return deny(why, link, "%s: no program can be attached: %s", spec->name,
-			    strerror(-link));
-	}
-	p->at[p->n++] = (struct probe_event){ .event = event, .link = link };
-	return 0;
+	if (at.event < 0)
+		return probe_deny(spec, site, at.event, why);
+	err = probe_link(&at, spec, program, cookie, why);
+	if (err)
+		close(at.event);
+	else
+		p->at[p->n++] = at;
+	return err;
 }
 
 /* --- probes ----------------------------------------------------------------------------------- */
@@ -235,21 +243,15 @@ static int kprobe_deny(const struct probe_spec *spec, int err, struct reason *wh
 static int probe_sample_kernel(struct engine *e, struct probe *p, const struct probe_spec *spec,
 			       struct reason *why)
 {
-	struct probe_event *at = &p->at[0];
+	int source = ABI_SOURCE_TRACEPOINT + (int)p->slot;
 	int err = probe_load_sampler(e, p, spec, spec->kind == WIRE_PROBE_KRETPROBE ?
 				     HIT_KERNEL_RETURN : HIT_KERNEL_PROBE, why);
+	uint64_t hits;
 
-	if (err)
-		return err;
-	at->link = bpf_link_create(bpf_program__fd(hit_sampler_program(p->sampler)), at->event,
-				   BPF_PERF_EVENT, NULL);
-	if (at->link < 0)
-		return deny(why, at->link, "%s: no program can be attached: %s", spec->name,
-			    strerror(-at->link));
+	err = err ?: probe_link(&p->at[0], spec, hit_sampler_program(p->sampler), 0, why);
 	for (unsigned int cpu = 0; cpu < e->ncpu && !err; cpu++) {
-		err = tracepoints_ctl(e, ABI_TRACEPOINT_NOW, 0, ABI_TRACEPOINT_AT(p->slot, cpu), 0);
-		hit_sampler_begin(p->sampler, cpu, e->skel->bss->learned.hits -
-				  e->cpus[cpu].hits[p->slot]);
+		err = tracepoints_now(e->tracepoints, source, cpu, &hits);
+		hit_sampler_begin(p->sampler, cpu, hits - e->cpus[cpu].hits[p->slot]);
 	}
 	return err;
 }

@@ -33,8 +33,8 @@ enum engine_need {
 };
 
 /*
- * Leaves out programs that this kernel cannot run; `reads_msr`: slices read registers.  -EINVAL:
- * /proc belongs to another PID namespace.
+ * Leaves out programs that this kernel cannot run, and sets e->scheduler_ends; `reads_msr`: slices
+ * read registers.  -EINVAL: /proc belongs to another PID namespace.
  */
 int programs_choose(struct engine *e, bool reads_msr, struct reason *why);
 /* Passes the PID namespace to the programs, after they have been loaded. */

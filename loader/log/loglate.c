@@ -57,6 +57,15 @@ static uint8_t *waiting_put(struct logfile *l, uint64_t len, size_t bytes)
 	return p + sizeof(len);
 }
 
+/* The chain of a mark at the beginning. */
+static struct log_late *waiting_mark(const struct log_waiting *w)
+{
+	struct log_late *late;
+
+	memcpy(&late, w->data + w->begin + sizeof(uint64_t), sizeof(late));
+	return late;
+}
+
 bool log_waits(const struct logfile *l)
 {
 	return !l->releases && !TAILQ_EMPTY(&l->waiting);
@@ -76,13 +85,7 @@ uint8_t *log_wait_room(struct logfile *l, size_t len)
 /* The first record that waits is a mark: others wait only behind one. */
 bool logfile_is_late(const struct logfile *l, uint64_t until)
 {
-	const struct log_waiting *w = TAILQ_FIRST(&l->waiting);
-	struct log_late *late;
-
-	if (!log_waits(l))
-		return false;
-	memcpy(&late, w->data + w->begin + sizeof(uint64_t), sizeof(late));
-	return late->ns <= until;
+	return log_waits(l) && waiting_mark(TAILQ_FIRST(&l->waiting))->ns <= until;
 }
 
 bool logfile_defer(struct logfile *l, uint64_t ns, struct log_late *late)
@@ -113,7 +116,7 @@ static bool waiting_write(struct logfile *l, struct log_waiting *w, bool now)
 		w->begin += (uint32_t)(sizeof(len) + (len + 7) / 8 * 8);
 		return true;
 	}
-	memcpy(&late, p, sizeof(late));
+	late = waiting_mark(w);
 	l->last = late->ns;
 	if (!late->write(late, now))
 		return false;

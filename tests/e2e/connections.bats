@@ -14,7 +14,6 @@ setup() {
 teardown() {
 	kill "${JOBS[@]}" 2>/dev/null || true
 	part_all
-	[ -z "${DAEMON_PID:-}" ] || kill -CONT "$DAEMON_PID" 2>/dev/null || true
 	stop_daemon KILL || true
 }
 

@@ -340,7 +340,7 @@ static void test_deferred(void **state)
 	late[0].known = true;
 	logfile_release(l, false);
 	assert_true(late[0].written && late[1].written && !late[2].written);
-	/* The third one waits, and what is behind it: nothing of before. */
+	/* Only the third one still waits, and the record behind it. */
 	assert_true(logfile_is_late(l, LATER + 4) && !logfile_is_late(l, LATER + 3));
 	until_written(l, logfile_flush(l));
 	put_data(l, 6);

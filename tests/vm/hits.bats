@@ -75,8 +75,9 @@ first_addresses() {
 	samples_are 112 450
 	at=$(vm_sh "awk '\$3 == \"$call\" { print \"0x\" \$1 }' /proc/kallsyms")
 	# A kprobe is behind the instruction that marks a function's beginning for calls by pointers.
-	echo "sampled at $(first_addresses 1), function at $at"
-	[[ $(($(first_addresses 1) - at)) -eq 0 || $VM_ARCH:$(($(first_addresses 1) - at)) == amd64:4 ]]
+	place=$(first_addresses 1)
+	echo "sampled at $place, function at $at"
+	[[ $((place - at)) -eq 0 || $VM_ARCH:$((place - at)) == amd64:4 ]]
 	# It has one caller on each way into the kernel.
 	mapfile -t returns < <(first_addresses 2)
 	[[ ${#returns[@]} -ge 1 && ${returns[0]} -ne $at ]]
