@@ -7,6 +7,7 @@
 
 #include "loader/base/base.h"
 #include "logbook.h"
+#include "loader/pmc/detachment.h"
 #include "loader/pmc/mappings.h"
 #include "loader/pmc/sample_log.h"
 #include "loader/tables/tables.h"
@@ -44,22 +45,6 @@ static void attach_make(struct pmclog_ev *ev, const struct pmc *p, pid_t tgid)
 	ev->pl_u.pl_t.pl_pid = tgid;
 	if (!file_executable(tgid, path, sizeof(ev->pl_u.pl_t.pl_pathname)))
 		memcpy(path, unknown, sizeof(unknown));
-}
-
-static void detach_put(struct logfile *log, const struct pmc *p, pid_t tgid)
-{
-	struct pmclog_ev ev;
-
-	ev.pl_type = PMCLOG_TYPE_PMCDETACH;
-	ev.pl_u.pl_d.pl_pmcid = p->id;
-	ev.pl_u.pl_d.pl_pid = tgid;
-	(void)logfile_put(log, clock_ns(), &ev);
-}
-
-static void logbook_target_leave(struct pmc *p, pid_t tgid, bool exec)
-{
-	if (p->recorder)
-		recorder_left(p->recorder, tgid, exec);
 }
 
 struct each {
@@ -130,8 +115,8 @@ static void target_log_gone(void *arg, pid_t tgid)
 	/* A process that has exited was not detached. */
 	if (kill(tgid, 0))
 		return;
-	logbook_target_leave(e->p, tgid, false);
-	detach_put(e->p->owner->log, e->p, tgid);
+	(void)recorder_left(e->p->recorder, tgid);
+	detachment_log(e->p, tgid, clock_ns());
 }
 
 void logbook_targets(struct daemon *d, struct pmc *p)
@@ -187,27 +172,11 @@ void logbook_doubt(struct daemon *d)
 					lifetime_retry(d->life, p);
 }
 
-static void target_taken_away(void *arg, struct pmc *p, pid_t tgid)
-{
-	const int *err = arg;
-
-	if (!p->owner->log)
-		return;
-	if (*err)	/* its last slice may be missing */
-		logfile_gap(p->owner->log);
-	logbook_target_leave(p, tgid, true);
-	detach_put(p->owner->log, p, tgid);
-}
-
 void logbook_secure(struct daemon *d, pid_t tgid)
 {
-	int err;
-
-	if (!lifetime_followed(d->life, tgid))
-		return;
 	/* Threads that the exec has ended may not have switched for the last time yet. */
-	err = sample_log_flush(d->samples);
-	lifetime_secure(d->life, tgid, target_taken_away, &err);
+	if (lifetime_followed(d->life, tgid))
+		lifetime_secure(d->life, tgid, !sample_log_flush(d->samples));
 }
 
 int logbook_begin(struct daemon *d, struct owner *o, struct reason *why)

@@ -5,10 +5,11 @@
 
 #include "follows.h"
 
-void follows_init(struct follows *fs)
+void follows_init(struct follows *fs, void (*detached)(const struct follow *f))
 {
 	memset(fs, 0, sizeof(*fs));
 	TAILQ_INIT(&fs->ended);
+	fs->detached = detached;
 }
 
 void follows_free(struct follows *fs)
@@ -39,6 +40,8 @@ struct follow *follow_find(struct follows *fs, const struct pmc *p, pid_t pid)
 
 void follow_free(struct follow *f)
 {
+	if (f->detached)
+		f->table->detached(f);
 	LIST_REMOVE(f, in_bucket);
 	LIST_REMOVE(f, of_pmc);
 	if (f->ended)

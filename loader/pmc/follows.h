@@ -2,6 +2,10 @@
 /*
  * The table of follows: one entry for each PMC and process whose events go to the PMC's log.  An
  * entry outlives the exit or detachment until all earlier events have been written.
+ *
+ * Example: a set-id exec takes a target away at 100, while records are written up to 90 only, because
+ * another process's exec is incomplete.  The entry ends at 100; when later drains have written the
+ * target's last slice, of 99, and come to a record of 101, `detached` writes PMCDETACH.
  */
 #ifndef PMCBPF_FOLLOWS_H
 #define PMCBPF_FOLLOWS_H
@@ -25,14 +29,18 @@ struct follow {
 	uint64_t since;			/* no earlier event is logged; a later birth is another's */
 	uint64_t until;			/* later events must not be logged */
 	uint64_t ended;			/* 0, or the time of the exit or detachment */
+	bool detached;			/* the log lacks the detachment, and before that … */
+	uint64_t share;			/* … the process's share of a PMC that counts */
 };
 
 struct follows {
 	LIST_HEAD(follow_bucket, follow) bucket[FOLLOW_BUCKETS];
 	TAILQ_HEAD(, follow) ended;	/* the oldest first */
+	void (*detached)(const struct follow *f);
 };
 
-void follows_init(struct follows *fs);
+/* `detached` writes the detachment of an entry that has the mark, before it is freed. */
+void follows_init(struct follows *fs, void (*detached)(const struct follow *f));
 void follows_free(struct follows *fs);
 
 struct follow_bucket *follows_of(struct follows *fs, pid_t pid);

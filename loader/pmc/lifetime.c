@@ -9,6 +9,7 @@
 #include <sys/pmc.h>
 
 #include "loader/base/base.h"
+#include "detachment.h"
 #include "follows.h"
 #include "lifetime.h"
 #include "process_record.h"
@@ -44,7 +45,7 @@ int lifetime_new(struct engine *e, struct errands *es, struct lifetime **out, st
 	l->engine = e;
 	l->errands = es;
 	LIST_INIT(&l->listeners);
-	follows_init(&l->follows);
+	follows_init(&l->follows, detachment_log_late);
 	*out = l;
 	return 0;
 }
@@ -296,15 +297,14 @@ bool lifetime_followed(struct lifetime *l, pid_t tgid)
 	return false;
 }
 
-void lifetime_secure(struct lifetime *l, pid_t tgid,
-		    void (*left)(void *arg, struct pmc *p, pid_t tgid), void *arg)
+void lifetime_secure(struct lifetime *l, pid_t tgid, bool complete)
 {
 	struct follow *f;
 
 	LIST_FOREACH(f, follows_of(&l->follows, tgid), in_bucket) {
 		if (f->pid != tgid || f->ended || count_follows_setid(f->pmc->count))
 			continue;
-		left(arg, f->pmc, tgid);
+		detachment_begin(f, complete);
 		follow_end(&l->follows, f, clock_ns());
 	}
 }

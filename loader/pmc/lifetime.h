@@ -93,9 +93,11 @@ enum admission lifetime_admits(struct lifetime *l, struct pmc *p, pid_t tgid, ui
 bool lifetime_withholds(const struct lifetime *l, const struct owner *o, uint64_t until);
 /* True if any PMC follows the process. */
 bool lifetime_followed(struct lifetime *l, pid_t tgid);
-/* After a set-id exec: calls left() for each PMC that lost the process, and ends the follow. */
-void lifetime_secure(struct lifetime *l, pid_t tgid,
-		    void (*left)(void *arg, struct pmc *p, pid_t tgid), void *arg);
+/*
+ * After a set-id exec: ends the follows of the PMCs that lost the process.  Its share and PMCDETACH
+ * are logged once all earlier records are.  Not `complete`: its last slice may be missing.
+ */
+void lifetime_secure(struct lifetime *l, pid_t tgid, bool complete);
 
 /* A sampling PMC starts: logs the kernel's mappings; in system scope, those of all processes. */
 void lifetime_start(struct lifetime *l, struct pmc *p);

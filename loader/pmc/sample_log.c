@@ -583,17 +583,18 @@ void recorder_finish(struct recorder *tr)
 	late_finish(tr->t, p->owner);
 }
 
-void recorder_left(struct recorder *tr, pid_t tgid, bool exec)
+uint64_t recorder_left(struct recorder *tr, pid_t tgid)
 {
-	const struct pmc *p = tr->pmc;
-	struct abi_rec rec = { .kind = ABI_REC_EXIT, .pid = (uint32_t)tgid };
-	uint64_t share;
+	if (!tr || tr->samples)
+		return 0;
+	return shares_take(tr->t->engine, count_owner_slot(tr->pmc->owner->counts), tr->id,
+			   (uint32_t)tgid);
+}
 
-	if (tr->samples)
-		return;
-	share = shares_take(tr->t->engine, count_owner_slot(p->owner->counts), tr->id,
-				  (uint32_t)tgid);
-	rec.time = clock_ns();
-	if (exec && p->owner->log && p->flags & PMC_F_LOG_PROCEXIT)
+void recorder_log_share(struct recorder *tr, pid_t tgid, uint64_t time, uint64_t share)
+{
+	struct abi_rec rec = { .kind = ABI_REC_EXIT, .pid = (uint32_t)tgid, .time = time };
+
+	if (tr && !tr->samples && tr->pmc->flags & PMC_F_LOG_PROCEXIT)
 		value_put(tr, &rec, &share);
 }

@@ -92,11 +92,10 @@ uint64_t recorder_tag(const struct recorder *tr);
  * still missing then are reported as lost.
  */
 void recorder_finish(struct recorder *tr);
-/*
- * The PMC no longer measures the process, after a detach or (`exec`) after a set-id exec.  After
- * such an exec the process's share is logged as at an exit; after a detach it is dropped.
- */
-void recorder_left(struct recorder *tr, pid_t tgid, bool exec);
+/* The PMC no longer measures the process: returns its share of the count.  NULL: 0. */
+uint64_t recorder_left(struct recorder *tr, pid_t tgid);
+/* Logs the process's share as at an exit, if the PMC logs exits. */
+void recorder_log_share(struct recorder *tr, pid_t tgid, uint64_t time, uint64_t share);
 /* A PMC with PMC_F_SIGNAL: sampler_set_signal(), and the samples up to now with their signals. */
 int recorder_set_signal(struct recorder *tr, int signal, bool waits, uint32_t n);
 uint64_t recorder_overflows(const struct recorder *tr, struct sampler_signals *signals);

@@ -5,10 +5,17 @@
 
 static struct follows fs;
 static struct pmc a, b;
+static uint64_t detached;		/* the share of the last one */
+
+static void detached_put(const struct follow *f)
+{
+	detached = f->share;
+}
 
 static int setup(void **state)
 {
-	follows_init(&fs);
+	follows_init(&fs, detached_put);
+	detached = 0;
 	LIST_INIT(&a.follows);
 	LIST_INIT(&b.follows);
 	return 0;
@@ -74,6 +81,36 @@ static void numbers_are_used_again(void **state)
 	assert_true(TAILQ_EMPTY(&fs.ended));
 }
 
+/* Its last slice may be in a ring when the exec is noted. */
+static void a_detachment_is_written_behind_all_earlier_records(void **state)
+{
+	struct follow *f = follow_make(&fs, &a, 7, 100);
+
+	f->detached = true;
+	f->share = 3;
+	follow_end(&fs, f, 300);
+	follows_sweep(&fs, 300);
+	assert_int_equal(detached, 0);
+	follows_sweep(&fs, 301);
+	assert_int_equal(detached, 3);
+}
+
+/* … even if no later record comes. */
+static void a_detachment_is_written_before_the_next_life(void **state)
+{
+	struct follow *f = follow_make(&fs, &a, 7, 100);
+
+	f->detached = true;
+	f->share = 4;
+	follow_end(&fs, f, 300);
+	f = follow_make(&fs, &a, 7, 400);
+	assert_int_equal(detached, 4);
+	f->detached = true;
+	f->share = 5;
+	follows_born(&fs, 7, 500);
+	assert_int_equal(detached, 5);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -81,6 +118,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(one_for_each_pair), T(what_has_ended_stays_until_all_is_told),
 		T(numbers_are_used_again),
+		T(a_detachment_is_written_behind_all_earlier_records),
+		T(a_detachment_is_written_before_the_next_life),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
