@@ -14,7 +14,7 @@ setup_file() {
 	export LD_LIBRARY_PATH="$VM_OUT/lib"
 	export DUMP=$BATS_FILE_TMPDIR/memory TRACE=$BATS_FILE_TMPDIR/trace
 	chosen || return 0
-	vm_start --daemon --append panic=0 --mem 512
+	vm_start --daemon --append panic=0 --mem 384
 	# shellcheck disable=SC2016 # the guest's shell expands it
 	vm_sh 'ktrread ktr.size=524288 ktr.compile=SCHED,SYSC,PROC,GEN
 		for i in 1 2 3 4 5 6 7 8 9; do ktrread "mark=before the crash $i"; done'
