@@ -96,7 +96,8 @@ uint64_t recorder_overflows(const struct recorder *tr, struct sampler_signals *s
 }
 
 int sample_log_clock(struct sample_log *t, bool on, struct reason *why) { return 0; }
-void recorder_left(struct recorder *tr, pid_t tgid, bool exec) {}
+uint64_t recorder_left(struct recorder *tr, pid_t tgid) { return 0; }
+void recorder_log_share(struct recorder *tr, pid_t tgid, uint64_t time, uint64_t share) {}
 uint32_t recorder_id(const struct recorder *tr) { return 0; }
 int recorder_program(const struct recorder *tr) { return -1; }
 uint64_t recorder_tag(const struct recorder *tr) { return 0; }
@@ -121,10 +122,7 @@ void lifetime_prune(struct lifetime *l, struct pmc *p, void (*gone)(void *arg, p
 
 bool lifetime_followed(struct lifetime *l, pid_t tgid) { return false; }
 
-void lifetime_secure(struct lifetime *l, pid_t tgid,
-		    void (*left)(void *arg, struct pmc *p, pid_t tgid), void *arg)
-{
-}
+void lifetime_secure(struct lifetime *l, pid_t tgid, bool complete) {}
 
 void lifetime_forget(struct pmc *p) {}
 void lifetime_start(struct lifetime *l, struct pmc *p) {}
