@@ -21,38 +21,6 @@
 #define EVENTS	   32
 /* An event's data is its helper, or 0 for the daemon's own; this bit: a process has ended. */
 #define EXIT	   1ull
-/*
- * The deadline for closing received descriptors.  It may be short: exit(2) waits for no peer, so a
- * killed helper closes the rest of its descriptors as well.
- */
-#define DISPOSE_MS 10u
-
-struct helper {
-	LIST_ENTRY(helper) next;	/* in the list of its state */
-	int socket;			/* -1: it has been killed, and may not be gone yet */
-	int pidfd;			/* -1: it was freed in this turn */
-	bool exited;
-	struct helper_task *task;	/* NULL: it is idle, closes descriptors, or was given up */
-	uint64_t deadline;		/* ns; 0: it is not at work */
-	bool closing;			/* it closes descriptors for helper_dispose() */
-	void (*over)(struct helper_task *t);
-	struct helper_task *charged;	/* for over(), once it is free or gone */
-};
-LIST_HEAD(helper_list, helper);
-
-struct helpers {
-	int spawner;			/* socket */
-	bool lost;			/* the spawner has died */
-	int epoll, timer;
-	unsigned int max, n, idle_n;
-	struct helper_list idle, busy;
-	struct helper_list ending;	/* killed, but not yet exited */
-	struct helper_list dead;	/* freed after the events of a turn */
-	unsigned int closing_n;		/* helpers with `closing` */
-	int *waiting;			/* descriptors that wait for a helper to close them */
-	unsigned int waiting_n, waiting_room;
-	uint8_t data[HELPER_MAX_PART];	/* the part that was read last */
-};
 
 static uint64_t helper_now(void)
 {
@@ -281,7 +249,7 @@ void helpers_free(struct helpers *h)
 /* --- calls ------------------------------------------------------------------------------------ */
 
 /* An idle or a new helper, moved to the busy list. */
-static struct helper *helper_take(struct helpers *h)
+struct helper *helper_take(struct helpers *h)
 {
 	struct helper *p = LIST_FIRST(&h->idle);
 
@@ -296,7 +264,7 @@ static struct helper *helper_take(struct helpers *h)
 	return p;
 }
 
-static int helper_order(struct helpers *h, struct helper *p, uint32_t job, const void *arg,
+int helper_order(struct helpers *h, struct helper *p, uint32_t job, const void *arg,
 			size_t len, const int *fds, unsigned int nfds, unsigned int ms)
 {
 	const struct helper_order order = { .job = job };
@@ -407,57 +375,6 @@ void helper_wait(struct helpers *h, const struct helper_task *t)
 	helpers_arm(h);
 }
 
-/* --- descriptors to be closed ----------------------------------------------------------------- */
-
-/* False: no helper is free. */
-static bool dispose_now(struct helpers *h, const int *fds, unsigned int nfds)
-{
-	struct helper *p = h->closing_n < HELPER_CLOSERS ? helper_take(h) : NULL;
-
-	if (!p)
-		return false;
-	p->closing = true;
-	h->closing_n++;
-	if (helper_order(h, p, HELPER_JOB_CLOSE, NULL, 0, fds, nfds, DISPOSE_MS))
-		return false;
-	for (unsigned int i = 0; i < nfds; i++)
-		close(fds[i]);
-	(void)message_send(p->socket, "", 1, NULL, 0, NULL, 0, MSG_DONTWAIT);
-	return true;
-}
-
-static void dispose_waiting(struct helpers *h)
-{
-	while (h->waiting_n) {
-		unsigned int n = h->waiting_n < HELPER_MAX_FDS ? h->waiting_n : HELPER_MAX_FDS;
-
-		if (!dispose_now(h, h->waiting + h->waiting_n - n, n))
-			break;
-		h->waiting_n -= n;
-	}
-}
-
-void helper_dispose(struct helpers *h, const int *fds, unsigned int nfds)
-{
-	for (unsigned int i = 0; i < nfds; i++) {
-		if (fds[i] < 0)
-			continue;
-		/* Leaking a descriptor is better than hanging in its close(2). */
-		if (array_reserve(h->waiting, h->waiting_room, h->waiting_n + 1) != 0)
-			return;
-		h->waiting[h->waiting_n++] = fds[i];
-	}
-}
-
-void helper_hang_up(struct helpers *h, int socket)
-{
-	(void)shutdown(socket, SHUT_RDWR);
-	if (message_unread(socket))
-		helper_dispose(h, &socket, 1);
-	else
-		close(socket);
-}
-
 /* --- events ----------------------------------------------------------------------------------- */
 
 int helpers_fd(const struct helpers *h)
@@ -466,7 +383,7 @@ int helpers_fd(const struct helpers *h)
 }
 
 /* The task of this helper has been left or given up: the answer is dropped, the end counts. */
-static void helper_drain(struct helpers *h, struct helper *p)
+void helper_drain(struct helpers *h, struct helper *p)
 {
 	struct helper_answer answer;
 	int fds[HELPER_MAX_FDS];
@@ -513,7 +430,7 @@ static void helpers_expire(struct helpers *h)
 }
 
 /* The process is gone.  Unless it was killed here, the end of its socket is read first. */
-static void helper_exited(struct helpers *h, struct helper *p)
+void helper_exited(struct helpers *h, struct helper *p)
 {
 	p->exited = true;
 	helper_fd_close(h, &p->pidfd);
@@ -593,6 +510,6 @@ static void helpers_refill(struct helpers *h)
 void helpers_settle(struct helpers *h)
 {
 	helpers_bury(h);
-	dispose_waiting(h);
+	helper_close_waiting(h);
 	helpers_refill(h);
 }

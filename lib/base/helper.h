@@ -73,6 +73,8 @@ void helpers_free(struct helpers *h);
 /* Readable when helpers_run() has something to do. */
 int helpers_fd(const struct helpers *h);
 void helpers_run(struct helpers *h);
+/* The part of helpers_run() that is about descriptors which are being closed: it calls no task. */
+void helpers_reap(struct helpers *h);
 /* Once in each turn of the loop: passes disposed descriptors to helpers, and keeps two ready. */
 void helpers_settle(struct helpers *h);
 /* Helpers, including killed ones that have not exited. */

@@ -342,6 +342,7 @@ static struct bpf_link *link_call(struct programs *p, struct bpf_program *prog)
 		link = bpf_program__attach_tracepoint_opts(prog, "syscalls", name, &opts);
 		if (link || errno != EEXIST || !p->helpers || clock_ns() >= until)
 			return link;
+		helpers_reap(p->helpers);
 		helpers_settle(p->helpers);
 		usleep(100);
 	}

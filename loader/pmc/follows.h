@@ -3,9 +3,9 @@
  * The table of follows: one entry for each PMC and process whose events go to the PMC's log.  An
  * entry outlives the exit or detachment until all earlier events have been written.
  *
- * Example: a set-id exec takes a target away at 100, while records are written up to 90 only, because
- * another process's exec is incomplete.  The entry ends at 100; when later drains have written the
- * target's last slice, of 99, and come to a record of 101, `detached` writes PMCDETACH.
+ * Example: a set-id exec takes a target away at 100, while records are written up to 90 only,
+ * because another process's exec is incomplete.  The entry ends at 100; when later drains have
+ * written the target's last slice, of 99, and come to a record of 101, `detached` writes PMCDETACH.
  */
 #ifndef PMCBPF_FOLLOWS_H
 #define PMCBPF_FOLLOWS_H

@@ -410,6 +410,18 @@ static void test_dispose_many(void **state)
 		turn();
 }
 
+/* Times of slow closes do not add up, and a caller that waits for them runs no task. */
+static void test_dispose_shared(void **state)
+{
+	for (unsigned int i = 0; i < MAX - 1; i++)
+		helper_dispose(helpers, (int[]){ open("/dev/null", O_RDONLY | O_CLOEXEC) }, 1);
+	helpers_settle(helpers);
+	assert_int_equal(helpers_waiting(helpers), 0);
+	assert_int_equal(helpers_alive(helpers), MAX - 1);
+	while (helpers_alive(helpers) > 2)
+		helpers_reap(helpers);
+}
+
 /* Everything that was sent can be read, and then the end. */
 static void await_end(int peer)
 {
@@ -580,7 +592,7 @@ int main(void)
 		TEST(test_parts), TEST(test_descriptors), TEST(test_deadline),
 		TEST(test_over_when_gone), TEST(test_wait), TEST(test_max), TEST(test_death),
 		TEST(test_leave), TEST(test_dispose_many), TEST(test_dispose_lingering),
-		TEST(test_hang_up), cmocka_unit_test(test_carries),
+		TEST(test_dispose_shared), TEST(test_hang_up), cmocka_unit_test(test_carries),
 		cmocka_unit_test(test_daemon_dies), TEST(test_spawner_dies), TEST(test_detached),
 	};
 

@@ -107,15 +107,14 @@ refused() {
 	# shellcheck disable=SC2016 # the guest's shell expands it
 	run vm_sh 'for e in $(pmccontrol -L | sed -n "2,/^[^\t]/{/^\t/p}"); do
 			[ $e != OFFCPU_TIME ] || continue	# sampled only: offcpu.bats
-			pmcstat -q --csv -C -p $e true 2>/tmp/p &&
-				pmcstat -q --csv -C -c 0 -s $e taskset 1 load switches=5 2>/tmp/s ||
-				{ echo "$e:"; cat /tmp/p /tmp/s; exit 1; }
-			echo $e $(tail -n 1 /tmp/p | cut -d, -f2) $(tail -n 1 /tmp/s | cut -d, -f2)
+			pmcstat -q --csv -C -p $e -c 0 -s $e taskset 1 load switches=5 2>/tmp/p ||
+				{ echo "$e:"; cat /tmp/p; exit 1; }
+			echo $e $(tail -n 1 /tmp/p | cut -d, -f2,3 | tr , " ")
 		done'
 	echo "$output"
 	status_is 0
 	[ "${#lines[@]}" -ge 16 ]
-	# true must have a count, and so must the CPU that load was bound to
+	# load must have a count, and so must the CPU that it was bound to
 	for event in PAGE_FAULT.ALL PAGE_FAULT.MINOR PAGE_FAULT.READ PAGE_FAULT.WRITE TASK_CLOCK CPU_CLOCK; do
 		[[ $output =~ (^|$'\n')$event\ ([0-9]+)\ ([0-9]+) ]]
 		[ "${BASH_REMATCH[2]}" -gt 0 ]
