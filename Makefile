@@ -160,6 +160,7 @@ TIDY_loader/kernel/ktrload := --checks=-clang-analyzer-unix.Malloc
 TIDY_loader/pmc/pmc_release := --checks=-clang-analyzer-unix.Malloc
 TIDY_loader/kernel/sampler := --checks=-clang-analyzer-unix.Malloc
 TIDY_loader/kernel/hit_sampler := --checks=-clang-analyzer-unix.Malloc
+TIDY_loader/kernel/waker := --checks=-clang-analyzer-unix.Malloc
 TIDY_loader/kernel/tracepoints := --checks=-clang-analyzer-unix.Malloc
 TIDY_loader/log/loglate := --checks=-clang-analyzer-unix.Malloc
 TIDY_loader/pmc/lifetime := --checks=-clang-analyzer-core.NullDereference

@@ -7,7 +7,8 @@ BPF_SRCS := bpf/count/switch.bpf.c bpf/count/life.bpf.c bpf/count/task.bpf.c bpf
 	bpf/count/probe.bpf.c bpf/count/gauge.bpf.c bpf/count/offcpu.bpf.c bpf/mapping/mapping.bpf.c \
 	bpf/policy/proof.bpf.c bpf/policy/peer.bpf.c
 BPF_OBJS := $(BPF_SRCS:%.bpf.c=$(O)/%.bpf.o)
-BPF_SKEL := $(O)/bpf/pmcbpf.skel.h $(O)/bpf/poke.skel.h $(O)/bpf/slot.skel.h $(O)/bpf/hits.skel.h $(O)/bpf/sample.skel.h $(O)/bpf/ktrace.skel.h
+BPF_SKEL := $(O)/bpf/pmcbpf.skel.h $(O)/bpf/poke.skel.h $(O)/bpf/slot.skel.h $(O)/bpf/hits.skel.h $(O)/bpf/waker.skel.h \
+	$(O)/bpf/sample.skel.h $(O)/bpf/ktrace.skel.h
 BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -Wall -Wextra -Wno-unused-parameter -I. -Ivmlinux \
 	'-ffile-prefix-map=$(CURDIR)=.'
 
@@ -32,14 +33,15 @@ $(O)/bpf/ktrace.bpf.o: $(O)/bpf/ktr/ktr.bpf.o
 	$(Q)$(BPFTOOL) gen object $@ $<
 
 # pmcbpf: all programs loaded once; poke: the target of flush_poked(); slot: the program of one
-# tracepoint; hits: the one that samples it; sample: the programs of
+# tracepoint; hits: the one that samples it; waker: what ends waits; sample: the programs of
 # overflows and of waits; ktrace: trace points.
 $(O)/bpf/pmcbpf.skel.h: $(O)/bpf/pmcbpf.bpf.o
 $(O)/bpf/poke.skel.h: $(O)/bpf/count/poke.bpf.o
 $(O)/bpf/slot.skel.h: $(O)/bpf/count/slot.bpf.o
 $(O)/bpf/hits.skel.h: $(O)/bpf/count/hits.bpf.o
+$(O)/bpf/waker.skel.h: $(O)/bpf/count/waker.bpf.o
 $(O)/bpf/sample.skel.h: $(O)/bpf/sample.bpf.o
 $(O)/bpf/ktrace.skel.h: $(O)/bpf/ktrace.bpf.o
 $(BPF_SKEL): $(O)/bpf/%.skel.h:
 	$(call say,SKEL,$@)
-	$(Q)$(BPFTOOL) gen skeleton $< name $(if $(filter slot hits,$*),$*_bpf,$*) >$@.tmp && mv $@.tmp $@
+	$(Q)$(BPFTOOL) gen skeleton $< name $(if $(filter slot hits waker,$*),$*_bpf,$*) >$@.tmp && mv $@.tmp $@

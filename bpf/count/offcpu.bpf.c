@@ -21,6 +21,7 @@ char LICENSE[] SEC("license") = "GPL";
 struct offcpus_map offcpus SEC(".maps");
 struct offcpu_waits_map offcpu_waits SEC(".maps");
 struct offcpu_threads_map offcpu_threads SEC(".maps");
+struct offcpu_wakers_map offcpu_wakers SEC(".maps");
 
 __u32 offcpu_systems = 0;		/* running PMCs of system scope */
 __u64 offcpu_full = 0;			/* threads that found no room in `offcpu_threads` */
@@ -265,10 +266,12 @@ int BPF_PROG(on_offcpu, bool preempt, struct task_struct *prev, struct task_stru
 		return 0;
 	pmcs = offcpu_concerned(c, prev);
 	now = bpf_ktime_get_ns();
-	if (prev_state & TASK_DEAD)
+	if (prev_state & TASK_DEAD) {
 		bpf_map_delete_elem(&offcpu_threads, &key);
-	else if (pmcs.set_rows || (offcpu_systems && prev->pid))
+		bpf_map_delete_elem(&offcpu_wakers, &key);
+	} else if (pmcs.set_rows || (offcpu_systems && prev->pid)) {
 		offcpu_begin(&pmcs, prev, preempt ? 0 : prev_state, now);
+	}
 	pmcs = offcpu_concerned(c, next);
 	if (pmcs.set_rows || pmcs.cpu_rows)
 		offcpu_end(&pmcs, next, now);

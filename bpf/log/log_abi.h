@@ -24,6 +24,7 @@ enum abi_rec_kind {
 	ABI_REC_STACK,			/* of the SAMPLE behind it: struct abi_stack */
 	ABI_REC_PYTHON,			/* of the SAMPLE behind it: struct abi_python */
 	ABI_REC_CODE,			/* of Python frames behind it: struct abi_code */
+	ABI_REC_WAKER,			/* of the OFFCPU behind it: struct abi_waker */
 	ABI_REC_KINDS
 };
 

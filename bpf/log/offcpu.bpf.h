@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The maps that the two objects with programs of waits share. */
+/* The maps that the objects with programs of waits share. */
 #ifndef PMCBPF_OFFCPU_BPF_H
 #define PMCBPF_OFFCPU_BPF_H
 
@@ -21,9 +21,22 @@ struct offcpu_waits_map {
 	__type(key, u32);
 	__type(value, struct abi_offcpu_waits);
 };
+/* What woke a thread last, by the address of its task; and room for the record's head. */
+struct waker_state {
+	struct abi_rec rec;
+	struct abi_waker w;
+};
+struct offcpu_wakers_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, ABI_WAKERS);
+	__type(key, u64);
+	__type(value, struct waker_state);
+};
 
 extern struct offcpus_map offcpus SEC(".maps");
 extern struct offcpu_waits_map offcpu_waits SEC(".maps");
+extern struct offcpu_wakers_map offcpu_wakers SEC(".maps");
 
 static __always_inline struct abi_offcpu *offcpu_at(u32 place)
 {

@@ -7,9 +7,7 @@
 #ifndef PMCBPF_OFFCPU_ABI_H
 #define PMCBPF_OFFCPU_ABI_H
 
-#ifndef __bpf__
-#include <linux/types.h>
-#endif
+#include "log_abi.h"
 
 /* Why a thread was off the CPUs; the values equal those of enum pmclog_wait. */
 enum abi_wait {
@@ -40,7 +38,8 @@ struct abi_offcpu {
 	__u64 threshold;		/* ns of a wait that is a sample */
 	__u64 since;			/* CLOCK_MONOTONIC: earlier time does not count; STOPPED */
 	struct abi_offcpu_counts count;
-	__u64 pad[6];			/* to a power of two */
+	__u32 wakers;			/* records what ended each wait, too */
+	__u32 pad[11];			/* to a power of two */
 };
 
 /*
@@ -82,6 +81,27 @@ enum abi_offcpu_word {
 	ABI_OFFCPU_WORDS
 };
 
+/* What ended a wait; the values equal those of enum pmclog_waker. */
+enum abi_waker_kind { ABI_WAKER_THREAD = 1, ABI_WAKER_INTERRUPT };
+
+/* The waker of the OFFCPU behind it: the words of an ABI_REC_WAKER. */
+#define ABI_WAKERS	 8192u		/* threads whose wakers are known */
+#define ABI_WAKER_KERNEL 64u		/* addresses of the kernel's side */
+#define ABI_WAKER_USER	 128u
+struct abi_waker {
+	__u64 time;			/* of the wake-up; CLOCK_MONOTONIC */
+	__u32 pid, tid;			/* the daemon's numbers */
+	__u32 kind;			/* enum abi_waker_kind; only a thread has the rest */
+	__u16 n;			/* addresses, the kernel's first */
+	__u16 flags;			/* ABI_REC_CUT … */
+	__u8 end, pointers;		/* struct abi_rec's */
+	__u8 pad[6];
+	char name[ABI_COMM];
+	__u64 pc[ABI_WAKER_KERNEL + ABI_WAKER_USER];
+};
+#define ABI_WAKER_HEAD (sizeof(struct abi_waker) - 8 * (ABI_WAKER_KERNEL + ABI_WAKER_USER))
+
 _Static_assert(sizeof(struct abi_offcpu) == 128, "abi");
+_Static_assert(sizeof(struct abi_waker) % 8 == 0, "abi");
 
 #endif

@@ -16,6 +16,7 @@
 
 struct offcpus_map offcpus SEC(".maps");
 struct offcpu_waits_map offcpu_waits SEC(".maps");
+struct offcpu_wakers_map offcpu_wakers SEC(".maps");
 
 /* The two ways to the program's side of a chain: struct abi_sampler's `unwind`. */
 enum wait_way {
@@ -125,6 +126,35 @@ static __always_inline bool wait_python_output(struct wait_scratch *s, u32 cpu, 
 	return python_output(python, ring, &s->walk, &s->out.rec, first, n - first);
 }
 
+/*
+ * What ended the wait: only in the thread itself, which nothing wakes meanwhile.  Without a record
+ * it is not known.  0: no room.
+ */
+__noinline int wait_put_waker(u32 slot)
+{
+	u32 zero = 0, cpu = bpf_get_smp_processor_id(), bytes;
+	struct wait_scratch *s = bpf_map_lookup_elem(&wait_scratch, &zero);
+	struct abi_offcpu_waits *waits = bpf_map_lookup_elem(&offcpu_waits, &zero);
+	void *ring = bpf_map_lookup_elem(&rings, &cpu);
+	struct waker_state *state;
+	struct abi_offcpu_wait *w;
+	u64 key = bpf_get_current_task();
+
+	if (!waits || !s || !ring || slot >= ABI_OFFCPU_SLOTS)
+		return 1;
+	w = &waits->slot[slot];
+	state = w->task == key ? bpf_map_lookup_elem(&offcpu_wakers, &key) : NULL;
+	if (!state || state->w.time < w->out || state->w.time > w->in)
+		return 1;
+	bytes = state->w.n * 8;
+	if (bytes > sizeof(state->w.pc))
+		return 1;
+	state->rec = s->out.rec;
+	state->rec.kind = ABI_REC_WAKER;
+	state->rec.n = (ABI_WAKER_HEAD + bytes) / 8;
+	return ring_output(ring, state, sizeof(state->rec) + ABI_WAKER_HEAD + bytes);
+}
+
 /* Neither inlined nor static, so that the verifier checks it once: records a wait for one PMC. */
 __noinline int wait_put(u32 slot, u32 place, u32 way)
 {
@@ -136,6 +166,8 @@ __noinline int wait_put(u32 slot, u32 place, u32 way)
 	struct abi_sampler *of;
 	u64 ns;
 
+	/* Compared right before its use: Linux 6.1 loses the bound. */
+	barrier_var(slot);
 	if (!waits || !s || !p || slot > ABI_OFFCPU_OPEN)
 		return 0;
 	w = &waits->slot[slot];
@@ -156,7 +188,8 @@ __noinline int wait_put(u32 slot, u32 place, u32 way)
 		n = wait_user(s, n, of);
 	s->out.rec.n = ABI_OFFCPU_WORDS + n;
 	__sync_fetch_and_add(&of->count.samples, 1);
-	if (wait_python_output(s, cpu, first) && wait_output(s, cpu)) {
+	if (wait_python_output(s, cpu, first) && (!p->wakers || wait_put_waker(slot)) &&
+	    wait_output(s, cpu)) {
 		__sync_fetch_and_add(&p->count.sampled, 1);
 		__sync_fetch_and_add(&p->count.sampled_ns, ns);
 		return 0;

@@ -103,22 +103,13 @@ static void line_mark(struct logtext_line *l, const char *tag, const char *text)
 }
 
 /* FreeBSD has no line for missing callers, and for callers without proof: these tags are ours. */
-static void line_chain(struct buf *out, struct logtext_line *l, const struct pmclog_ev_callchain *c)
+static void line_chain_end(struct buf *out, struct logtext_line *l,
+			   const struct pmclog_ev_callchain *c)
 {
 	const int cut = (int)chain_end_cut_at(c->pl_cpuflags, c->pl_pc,
 					  c->pl_npc > 0 ? (unsigned int)c->pl_npc : 0);
 	const uint32_t end = PMC_CC_F_TO_END(c->pl_cpuflags);
 
-	line_add_tag(l, "callchain");
-	line_add_number(l, (int32_t)c->pl_pid);
-	line_add_char(l, ' ');
-	line_add_hex(l, c->pl_pmcid);
-	line_add_char(l, ' ');
-	line_add_number(l, PMC_CALLCHAIN_CPUFLAGS_TO_CPU(c->pl_cpuflags));
-	line_add_char(l, ' ');
-	line_add_number(l, c->pl_npc);
-	line_add_char(l, ' ');
-	line_add_char(l, PMC_CALLCHAIN_CPUFLAGS_TO_USERMODE(c->pl_cpuflags) ? 'u' : 's');
 	line_add_char(l, '\n');
 	for (int i = 0; i < c->pl_npc; i++) {
 		if (l->len >= sizeof(l->text) - 2 * CHAIN_FRAME_MAX) {
@@ -135,6 +126,21 @@ static void line_chain(struct buf *out, struct logtext_line *l, const struct pmc
 		line_mark(l, "pointers", "some callers are without proof");
 	buf_add(out, l->text, l->len);
 	l->len = 0;
+}
+
+static void line_chain(struct buf *out, struct logtext_line *l, const struct pmclog_ev_callchain *c)
+{
+	line_add_tag(l, "callchain");
+	line_add_number(l, (int32_t)c->pl_pid);
+	line_add_char(l, ' ');
+	line_add_hex(l, c->pl_pmcid);
+	line_add_char(l, ' ');
+	line_add_number(l, PMC_CALLCHAIN_CPUFLAGS_TO_CPU(c->pl_cpuflags));
+	line_add_char(l, ' ');
+	line_add_number(l, c->pl_npc);
+	line_add_char(l, ' ');
+	line_add_char(l, PMC_CALLCHAIN_CPUFLAGS_TO_USERMODE(c->pl_cpuflags) ? 'u' : 's');
+	line_chain_end(out, l, c);
 }
 
 static void line_add_text(struct buf *out, struct logtext_line *l, const char *text)
@@ -249,6 +255,31 @@ static void line_add_field(struct buf *out, struct logtext_line *l, const struct
 	}
 }
 
+/* The waker of the chain behind it. */
+static void line_waker(struct buf *out, struct logtext_line *l, const struct pmclog_ev_waker *w)
+{
+	static const char *const kinds[] = {
+		[PMCLOG_WAKER_INTERRUPT] = "interrupt", [PMCLOG_WAKER_OTHER] = "other",
+		[PMCLOG_WAKER_UNKNOWN] = "unknown",
+	};
+	const struct pmclog_ev_callchain *c = &w->pl_chain;
+
+	line_add_tag(l, "waker");
+	line_add_hex(l, c->pl_pmcid);
+	line_add_char(l, ' ');
+	if (w->pl_kind == PMCLOG_WAKER_THREAD) {
+		line_add_number(l, (int32_t)c->pl_pid);
+		line_add_char(l, ' ');
+		line_add_number(l, (int32_t)c->pl_tid);
+		line_add_char(l, ' ');
+		line_add_quoted(out, l, w->pl_tdname);
+	} else {
+		line_add_text(out, l, w->pl_kind <= PMCLOG_WAKER_UNKNOWN && kinds[w->pl_kind] ?
+					      kinds[w->pl_kind] : "?");
+	}
+	line_chain_end(out, l, c);
+}
+
 void logtext(struct buf *out, const struct pmclog_ev *ev)
 {
 	const struct logfmt_record *r = logfmt_find(ev->pl_type);
@@ -257,6 +288,10 @@ void logtext(struct buf *out, const struct pmclog_ev *ev)
 	l.len = 0;
 	if (ev->pl_type == PMCLOG_TYPE_CALLCHAIN) {
 		line_chain(out, &l, &ev->pl_u.pl_cc);
+		return;
+	}
+	if (ev->pl_type == PMCLOG_TYPE_WAKER) {
+		line_waker(out, &l, &ev->pl_u.pl_wk);
 		return;
 	}
 	if (ev->pl_type == PMCLOG_TYPE_VALUES) {

@@ -38,7 +38,8 @@ struct log_filter {
 	struct list lists[NLISTS];
 	int verdict;			/* OPT_KEEP, OPT_DROP, 'x' or 0: FreeBSD's default */
 	bool json;
-	struct buf values;		/* a record VALUES, until its sample stays */
+	struct buf values;		/* records VALUES and WAKER, until their sample stays … */
+	bool woken;			/* … and a WAKER is among them */
 	struct log_names names;
 	struct out out;
 };
@@ -210,6 +211,14 @@ static int filter_record(void *arg, const struct pmclog_ev *ev)
 		return code;
 	if (ev->pl_type == PMCLOG_TYPE_VALUES) {
 		f->values.len = 0;
+		f->woken = false;
+		filter_put(f, &f->values, ev);
+		return 0;
+	}
+	if (ev->pl_type == PMCLOG_TYPE_WAKER) {	/* behind the values */
+		if (f->woken)
+			f->values.len = 0;
+		f->woken = true;
 		filter_put(f, &f->values, ev);
 		return 0;
 	}
@@ -222,6 +231,7 @@ static int filter_record(void *arg, const struct pmclog_ev *ev)
 		f->out.text.failed |= f->values.failed;
 	}
 	f->values.len = 0;
+	f->woken = false;
 	filter_put(f, &f->out.text, ev);
 	return f->out.text.len >= CHUNK ? out_push_all(&f->out) : 0;
 }

@@ -34,7 +34,7 @@ struct pmc_record {
 	char **steered;		/* specifiers with freq=, for events without a fixed rate */
 	size_t nsteered;
 	bool system, no_chain;
-	bool off_cpu, wall;
+	bool off_cpu, wall, wakers;
 	bool report;		/* show it */
 	struct stat log;	/* once it is written */
 };
@@ -53,6 +53,7 @@ static const struct opt options[] = {
 	{ OPT_NO_REPORT, "no-report", NULL, "show no report" },
 	{ OPT_OFF_CPU, "off-cpu", NULL, "where threads wait for 1 ms or more: " OFFCPU },
 	{ OPT_WALL, "wall", NULL, "that, and the time on the CPUs (" SOFTWARE "), on one scale" },
+	{ OPT_WAKERS, "wakers", NULL, "of --off-cpu or --wall: who ended each wait, and where" },
 	{ OPT_FROM_EXEC, "from-exec", NULL, "sample -p processes from their next exec on as well" },
 	{ OPT_FROM_FORK, "from-fork", NULL, "sample the command from before its exec on" },
 	{ OPT_EXIT_STATUS, "exit-status", NULL, "exit as the command did also if asked to end" },
@@ -304,6 +305,9 @@ static int pmc_record_option(struct pmc_record *r, int letter)
 	case OPT_WALL:
 		r->wall = true;
 		return 0;
+	case OPT_WAKERS:
+		r->wakers = true;
+		return 0;
 	case OPT_FROM_EXEC:
 	case OPT_FROM_FORK:
 		targets_from(&r->m, letter);
@@ -322,6 +326,9 @@ static int pmc_record_check(const struct pmc_record *r)
 	if (r->wall && (r->nevents || r->off_cpu))
 		return fail(EX_USAGE, "ERROR: option --wall has its own events, without -e and "
 			    "--off-cpu.");
+	if (r->wakers && !r->wall && !r->off_cpu)
+		return fail(EX_USAGE, "ERROR: option --wakers is for waits: give --off-cpu or "
+			    "--wall, or -e " OFFCPU ",wakers.");
 	if (r->hz && (r->wall || r->off_cpu))
 		return fail(EX_USAGE, "ERROR: waits have no rate: give -c, which is the length of "
 			    "the shortest in ns, instead of -F");
@@ -341,7 +348,9 @@ static int pmc_record_add_time(struct pmc_record *r)
 {
 	int code = r->wall ? pmc_record_note_event(r, SOFTWARE) : 0;
 
-	return !code && (r->wall || r->off_cpu) ? pmc_record_note_event(r, OFFCPU) : code;
+	if (code || !(r->wall || r->off_cpu))
+		return code;
+	return pmc_record_note_event(r, r->wakers ? OFFCPU ",wakers" : OFFCPU);
 }
 
 static int pmc_record_parse(struct pmc_record *r, int argc, char *argv[], bool *ended)

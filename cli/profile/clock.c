@@ -38,3 +38,14 @@ bool clock_scale(struct clock_scale *scale, const char *event, uint64_t period)
 	scale->ns = scale->hz ? clock_scale_ns(scale, period) : 0;
 	return scale->hz;
 }
+
+uint64_t clock_since(const struct timespec *from, const struct timespec *to)
+{
+	int64_t seconds, ns;
+
+	if (__builtin_sub_overflow(to->tv_sec, from->tv_sec, &seconds) ||
+	    __builtin_mul_overflow(seconds, INT64_C(1000000000), &ns) ||
+	    __builtin_add_overflow(ns, to->tv_nsec - from->tv_nsec, &ns))
+		return to->tv_sec > from->tv_sec ? INT64_MAX : 0;
+	return ns > 0 ? (uint64_t)ns : 0;
+}

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 
 /* The event of samples on one scale (struct filter): its unit is a nanosecond. */
 #define CLOCK_WALL "WALL_TIME"
@@ -21,5 +22,7 @@ struct clock_scale {
 bool clock_scale(struct clock_scale *scale, const char *event, uint64_t period);
 /* So many ticks in ns. */
 uint64_t clock_scale_ns(const struct clock_scale *scale, uint64_t ticks);
+/* From one time of day to a later one, in ns; of a damaged log 0 to 292 years. */
+uint64_t clock_since(const struct timespec *from, const struct timespec *to);
 
 #endif

@@ -36,11 +36,13 @@ struct leaf {
 };
 
 #define BATCH	    32u
-#define BATCH_WORDS (BATCH * 32 + PMC_CALLCHAIN_DEPTH_MAX)
+#define BATCH_WORDS (BATCH * 32 + SAMPLE_WORDS)
+#define SAMPLE_WORDS (2 * PMC_CALLCHAIN_DEPTH_MAX)	/* its own chain, and its waker's */
 
 /* A sample on its way into the tables. */
 struct pending {
 	struct walk_sample sample;
+	struct walk_waker waker;	/* if sample.waker is not NULL */
 	uint64_t words_hash;	/* of the callers' addresses */
 	uint32_t space;
 	uint32_t cut;		/* chain_cut() */
@@ -153,6 +155,22 @@ static uint32_t callers_stack(struct profile *p, struct tables *t, const struct 
 			stack = places_cut(p, &t->places, one->cut & 15, stack);
 	}
 	return stack;
+}
+
+/* Adds what woke the thread to its stack: from where the waker was to its program's start. */
+static uint32_t waker_stack(struct profile *p, struct places *t, const struct walk_waker *waker,
+			    uint32_t stack)
+{
+	const struct walk_sample *s = &waker->at;
+	const struct walk_sample name = { .npc = 1, .pc = &waker->name };
+	uint32_t cut = chain_cut(s);
+
+	for (size_t i = 0; i < s->npc && stack != INDEX_NONE; i++) {
+		stack = places_deepen(p, t, s, i, stack);
+		if (i + 1 == cut >> 4 && stack != INDEX_NONE)
+			stack = places_cut(p, t, cut & 15, stack);
+	}
+	return stack == INDEX_NONE ? stack : places_deepen(p, t, &name, 0, stack);
 }
 
 /* The stack of the callers: of all addresses but the first. */
@@ -324,9 +342,13 @@ static void expect_tally(const struct profile *p, const struct pending *one)
 
 static int callers_found(struct profile *p, struct pending *one)
 {
-	const struct tables *t = p->index;
+	struct tables *t = p->index;
 	int err = find_callers(p, one);
 
+	if (!err && one->sample.waker) {
+		one->caller = waker_stack(p, &t->places, &one->waker, one->caller);
+		err = one->caller == INDEX_NONE ? -ENOMEM : 0;
+	}
 	one->hash = leaf_hash(&(struct leaf){ one->sample.pc[0], one->space, one->caller, 0 });
 	index_prefetch(&t->leaves, one->hash);
 	return err;
@@ -370,6 +392,16 @@ static int batch_count(struct profile *p)
 	return t->code;
 }
 
+static void waker_keep(struct pending *one, const struct walk_waker *waker, struct batch *b)
+{
+	uintptr_t *words = &b->words[b->nwords];
+
+	one->waker = *waker;
+	one->waker.at.pc = words;
+	memcpy(words, waker->at.pc, waker->at.npc * sizeof(*words));
+	b->nwords += waker->at.npc;
+}
+
 static int profile_take_sample(void *arg, struct walk *w, const struct walk_sample *s)
 {
 	struct profile *p = arg;
@@ -384,6 +416,8 @@ static int profile_take_sample(void *arg, struct walk *w, const struct walk_samp
 	*words = 0;
 	memcpy(words, s->pc, s->npc * sizeof(*words));
 	b->nwords += one->sample.npc;
+	if (s->waker)
+		waker_keep(one, s->waker, b);
 	one->space = sample_space(&one->sample);
 	one->cut = chain_cut(&one->sample);
 	one->words_hash = index_hash(0, words + 1, one->sample.npc - 1);
@@ -391,7 +425,7 @@ static int profile_take_sample(void *arg, struct walk *w, const struct walk_samp
 	index_prefetch(&t->chains, one->hash);
 	if (count_event(p, s->event_number, s->weight) != 0)
 		return profile_no_memory();
-	return b->n == BATCH || b->nwords + PMC_CALLCHAIN_DEPTH_MAX > BATCH_WORDS ?
+	return b->n == BATCH || b->nwords + SAMPLE_WORDS > BATCH_WORDS ?
 		       batch_count(p) : 0;
 }
 
@@ -423,7 +457,7 @@ static int profile_take_record(void *arg, struct walk *w, const struct pmclog_ev
 	struct profile *p = arg;
 
 	if (ev->pl_type == PMCLOG_TYPE_CALLCHAIN || ev->pl_type == PMCLOG_TYPE_PCSAMPLE ||
-	    ev->pl_type == PMCLOG_TYPE_VALUES)
+	    ev->pl_type == PMCLOG_TYPE_VALUES || ev->pl_type == PMCLOG_TYPE_WAKER)
 		return 0;
 	if (ev->pl_type == PMCLOG_TYPE_INITIALIZE)
 		profile_forget(p);

@@ -38,7 +38,8 @@
 #include "walk.h"
 
 #define STACK_NONE 0u	/* the caller of an outermost frame: stacks[0] is no stack */
-#define STACK_DEPTH_MAX (PMC_CALLCHAIN_DEPTH_MAX + 1)	/* a frame stands for missing callers */
+/* A chain, its waker's, frames that stand for missing callers, and the waker's name. */
+#define STACK_DEPTH_MAX (2 * (PMC_CALLCHAIN_DEPTH_MAX + 1) + 1)
 
 struct stack {
 	uint32_t caller;	/* STACK_NONE: none is known */

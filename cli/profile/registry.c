@@ -358,3 +358,19 @@ int registry_check_events(const struct registry *reg, const char *log)
 	buf_free(&names);
 	return code;
 }
+
+bool registry_passes(const struct registry *reg, const struct walk_sample *s,
+		     const struct log_event *e, const struct log_process *p)
+{
+	const struct filter *f = reg->filter;
+	double seconds = (double)s->time / 1e9;
+	bool thread = !f->nthreads;
+
+	for (size_t i = 0; i < f->nthreads && !thread; i++)
+		thread = f->threads[i] == s->tid;
+	if (f->by_cpu && (s->cpu < 0 || s->cpu >= CPULIST_MAX ||
+			  !(f->cpus.bits[s->cpu / 64] >> (s->cpu % 64) & 1)))
+		return false;
+	return thread && e->wanted && p->wanted && seconds >= f->from &&
+	       (f->to <= 0 || seconds <= f->to);
+}

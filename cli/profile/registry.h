@@ -88,4 +88,8 @@ int registry_name_thread(struct registry *reg, pid_t tid, const char *name);
 /* The registry's only copy of a text: equal texts are equal pointers.  NULL: no memory. */
 const char *registry_text(struct registry *reg, const char *text);
 
+/* True if the filter lets a sample of the event and the process through. */
+bool registry_passes(const struct registry *reg, const struct walk_sample *s,
+		     const struct log_event *e, const struct log_process *p);
+
 #endif

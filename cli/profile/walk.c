@@ -8,6 +8,7 @@
 #include "cli/log/log.h"
 #include "cli/common/common.h"
 #include "registry.h"
+#include "wakers.h"
 #include "weight.h"
 
 #define ZOMBIES	 64u		/* processes that keep their mappings for late samples */
@@ -29,6 +30,7 @@ struct walk {
 	struct log_thread *thread;
 	pid_t tid;
 	struct weight weight;		/* of the sample that comes next */
+	struct wakers wakers;		/* … and what woke its thread */
 	uint64_t now;			/* since the beginning */
 	bool begun, closed, old;
 	struct walk_stats stats;
@@ -277,23 +279,6 @@ static struct log_event *event_get(struct walk *w, pmc_id_t id)
 
 /* --- samples --------------------------------------------------------------------------------- */
 
-static bool sample_passes(const struct walk *w, const struct log_event *e,
-			  const struct log_process *p)
-{
-	const struct filter *f = w->filter;
-	const struct walk_sample *s = &w->sample;
-	double seconds = (double)s->time / 1e9;
-	bool thread = !f->nthreads;
-
-	for (size_t i = 0; i < f->nthreads && !thread; i++)
-		thread = f->threads[i] == s->tid;
-	if (f->by_cpu && (s->cpu < 0 || s->cpu >= CPULIST_MAX ||
-			  !(f->cpus.bits[s->cpu / 64] >> (s->cpu % 64) & 1)))
-		return false;
-	return thread && e->wanted && p->wanted && seconds >= f->from &&
-	       (f->to <= 0 || seconds <= f->to);
-}
-
 static int sample_take(struct walk *w, pmc_id_t id, pid_t pid)
 {
 	struct walk_sample *s = &w->sample;
@@ -314,17 +299,36 @@ static int sample_take(struct walk *w, pmc_id_t id, pid_t pid)
 	w->stats.unknown_event += e->unknown;
 	e->sampled = true;
 	s->weight = weight_take(&w->weight, &e->shown);
+	s->waker = wakers_take(&w->wakers, id);
 	s->event = &e->shown;
 	s->event_number = e->number;
 	s->process = &p->shown;
 	s->thread = w->thread ? &w->thread->shown : NULL;
 	s->time = w->now;
-	if (!sample_passes(w, e, p))
+	if (!registry_passes(&w->known, s, e, p))
 		return 0;
 	w->stats.passed++;
 	w->stats.chains += s->npc > 1;
 	chains_add(&w->stats.ends, s->flags);
 	return w->user.sample(w->user.arg, w, s);
+}
+
+static int waker_take(struct walk *w, const struct pmclog_ev_waker *ev)
+{
+	bool thread = ev->pl_kind == PMCLOG_WAKER_THREAD;
+	struct log_process *p = thread ? process_get(w, (pid_t)ev->pl_chain.pl_pid) : NULL;
+	struct pmclog_ev_map_in mi;
+	const char *name;
+	int err;
+
+	if (thread && !p)
+		return walk_no_memory();
+	name = wakers_note(&w->wakers, ev, p ? &p->shown : NULL, &err);
+	if (err || !name)
+		return err ? walk_no_memory() : 0;
+	mi.pl_start = w->wakers.next.name;
+	snprintf(mi.pl_pathname, sizeof(mi.pl_pathname), "%s", name);
+	return kernel_symbol(w, &mi, mi.pl_pathname + strlen(WAKERS_IMAGE));
 }
 
 static int sample_take_chain(struct walk *w, const struct pmclog_ev_callchain *c)
@@ -412,6 +416,7 @@ static void log_initialize(struct walk *w, const struct pmclog_ev_initialize *i)
 	const char *type = pmc_name_of_cputype((enum pmc_cputype)i->pl_arch);
 
 	registry_forget(&w->known);
+	wakers_forget(&w->wakers);
 	space_clear(&w->kernel);
 	memset(w->zombies, 0, sizeof(w->zombies));
 	w->old = i->pl_version >> 24 < 9;
@@ -425,7 +430,7 @@ static int record_take_effect(struct walk *w, const struct pmclog_ev *ev)
 	w->process = NULL;
 	w->tid = 0;
 	w->thread = NULL;
-	w->weight.there = false;
+	w->weight.there = w->wakers.there = false;
 	switch (ev->pl_type) {
 	case PMCLOG_TYPE_MAP_IN:
 		return ev->pl_u.pl_mi.pl_pid == -1 ? kernel_map_in(w, &ev->pl_u.pl_mi) :
@@ -467,18 +472,6 @@ static int record_take_effect(struct walk *w, const struct pmclog_ev *ev)
 	}
 }
 
-static uint64_t time_since(const struct timespec *from, const struct timespec *to)
-{
-	int64_t seconds, ns;
-
-	/* The times of a damaged log may be anything: saturate at 292 years. */
-	if (__builtin_sub_overflow(to->tv_sec, from->tv_sec, &seconds) ||
-	    __builtin_mul_overflow(seconds, INT64_C(1000000000), &ns) ||
-	    __builtin_add_overflow(ns, to->tv_nsec - from->tv_nsec, &ns))
-		return to->tv_sec > from->tv_sec ? INT64_MAX : 0;
-	return ns > 0 ? (uint64_t)ns : 0;
-}
-
 int walk_record(struct walk *w, const struct pmclog_ev *ev)
 {
 	int code = w->user.record ? w->user.record(w->user.arg, w, ev) : 0;
@@ -488,7 +481,7 @@ int walk_record(struct walk *w, const struct pmclog_ev *ev)
 	if (!w->begun)
 		w->stats.began = ev->pl_ts;
 	w->begun = true;
-	w->now = time_since(&w->stats.began, &ev->pl_ts);
+	w->now = clock_since(&w->stats.began, &ev->pl_ts);
 	w->stats.seconds = (double)w->now / 1e9;
 	w->closed = ev->pl_type == PMCLOG_TYPE_CLOSELOG;
 	if (ev->pl_type == PMCLOG_TYPE_CALLCHAIN)
@@ -499,6 +492,8 @@ int walk_record(struct walk *w, const struct pmclog_ev *ev)
 		weight_note(&w->weight, &ev->pl_u.pl_v);
 		return 0;
 	}
+	if (ev->pl_type == PMCLOG_TYPE_WAKER)
+		return waker_take(w, &ev->pl_u.pl_wk);
 	return record_take_effect(w, ev);
 }
 
@@ -562,6 +557,7 @@ void walk_free(struct walk *w)
 	if (!w)
 		return;
 	registry_end(&w->known);
+	wakers_forget(&w->wakers);
 	space_clear(&w->kernel);
 	free(w);
 }

@@ -102,6 +102,13 @@ struct walk_sample {
 	size_t npc;
 	const uintfptr_t *pc;			/* the sampled one, then return addresses */
 	uint32_t flags;				/* PMC_CC_F_…, with the chain's end */
+	const struct walk_waker *waker;		/* of a wait; NULL: not in the log */
+};
+
+/* What ended a wait. */
+struct walk_waker {
+	struct walk_sample at;			/* where it was: process, addresses, flags */
+	uintfptr_t name;			/* the address, one of the kernel's, of its name */
 };
 
 #define WALK_KERNEL (1ull << 63)	/* set in the kernel's addresses only */

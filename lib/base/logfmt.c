@@ -120,6 +120,15 @@ const struct logfmt_record logfmt_records[LOGFMT_TYPES + 1] = {
 		FIELD(COUNT, pl_w, dropped, 32, 40),
 		FIELD(COUNT, pl_w, dropped_ns, 40, 48),
 		FIELD(COUNT, pl_w, unknown, 48, 56) } },
+	/* Its line is like a CALLCHAIN's. */
+	TYPE(WAKER) { "waker", "waker", "", IS(WAKER), { 48, 56 }, {
+		FIELD(HEX, pl_cc, pmcid, 16, 24),
+		FIELD(PID, pl_cc, pid, 12, 16),
+		FIELD(TID, pl_cc, tid, 0, 20),
+		FIELD(HEX, pl_cc, cpuflags, 20, 28),
+		FIELD(COUNT, pl_wk, kind, 24, 32),
+		TEXT(20, pl_wk, tdname, 28, 36),
+		OUTSIDE(CHAIN, pl_cc, pc) } },
 	TYPE(THR_VALUE) { "thr_value", "thr-value", "01234", IS(THR_VALUE), { 0, 60 }, {
 		FIELD(HEX, pl_tv, pmcid, 0, 16),
 		FIELD(PID, pl_tv, pid, 0, 20),

@@ -38,7 +38,7 @@ enum logfmt {
 
 #define LOGFMT_TYPES	  81u		/* type numbers are below */
 #define LOGFMT_EXEC9	  LOGFMT_TYPES	/* PROCEXEC of major 9: one address instead of two */
-#define LOGFMT_FIELDS	  7u
+#define LOGFMT_FIELDS	  8u		/* and the end */
 #define LOGFMT_MAX_RECORD 65532u	/* a 16-bit length, rounded down to words */
 
 /*

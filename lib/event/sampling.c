@@ -96,6 +96,15 @@ static int sampling_branch(const struct evspec_pair *qual, struct wire_allocate_
 
 /* --------------------------------------------------------------------------------------------- */
 
+static int sampling_wakers(const struct evspec_pair *qual, struct wire_allocate_req *req,
+			   struct reason *why)
+{
+	if (qual->value)
+		return deny(why, -EINVAL, "%s takes no value: \"%s\"", qual->key, qual->value);
+	req->flags |= PMC_F_WAKERS;
+	return 1;
+}
+
 static const struct {
 	const char *key;
 	int (*take)(const struct evspec_pair *qual, struct wire_allocate_req *req,
@@ -103,6 +112,7 @@ static const struct {
 } settings[] = {
 	{ "period", sampling_period }, { "freq", sampling_freq },
 	{ "precise", sampling_precise }, { "branch", sampling_branch },
+	{ "wakers", sampling_wakers },
 };
 
 /* A value that stands alone: the other names of the table. */

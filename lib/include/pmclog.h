@@ -165,6 +165,16 @@ struct pmclog_ev_waits {
 	uint64_t pl_unknown;
 };
 
+/*
+ * Ours: what ended the wait of the CALLCHAIN behind it.  Only a THREAD has numbers, a name and
+ * addresses: where it was when it woke the other one.
+ */
+struct pmclog_ev_waker {
+	struct pmclog_ev_callchain pl_chain;
+	uint32_t pl_kind;		/* enum pmclog_waker */
+	char pl_tdname[PMCLOG_COMM];
+};
+
 struct pmclog_ev {
 	enum pmclog_state pl_state;
 	off_t pl_offset;		/* bytes of the stream up to the end of this record */
@@ -199,6 +209,7 @@ struct pmclog_ev {
 		struct pmclog_ev_userdata pl_u;
 		struct pmclog_ev_values pl_v;
 		struct pmclog_ev_waits pl_w;
+		struct pmclog_ev_waker pl_wk;
 	} pl_u;
 };
 

@@ -33,6 +33,7 @@ static int offcpu_start(struct count *c, struct reason *why)
 	at->sampler = (uint32_t)c->spec.tag;
 	at->threshold = c->spec.period;
 	at->rate = c->spec.offcpu_rate;
+	at->wakers = c->spec.offcpu_wakers;
 	if (c->spec.system)
 		offcpu_system(c->e, c->spec.cpu, c->spec.row, c->source, true);
 	else

@@ -16,6 +16,7 @@
 #include "sampler.h"
 #include "verifier.h"
 #include "visit.h"
+#include "waker.h"
 #include "pmcbpf.skel.h"
 #include "sample.skel.h"	/* needs types from engine.h's skeleton */
 
@@ -40,6 +41,8 @@ struct samplers {
 	unsigned int waits;		/* calls of samplers_wait() */
 	struct bpf_link *wait_link;
 	int wait_event;			/* of the daemon's own: see samplers_choose_wait() */
+	unsigned int wakers;		/* calls of samplers_wakers() */
+	struct waker *waker;
 };
 
 /* Room for at least `nsamples` records of the current depth; a ring has a power of two of pages. */
@@ -142,6 +145,8 @@ static int samplers_reuse_maps(struct samplers *s)
 	err = err ?: bpf_map__reuse_fd(s->skel->maps.offcpus, s->config.offcpus);
 	err = err ?: bpf_map__reuse_fd(s->skel->maps.offcpu_threads,
 				       bpf_map__fd(from->maps.offcpu_threads));
+	err = err ?: bpf_map__reuse_fd(s->skel->maps.offcpu_wakers,
+				       bpf_map__fd(from->maps.offcpu_wakers));
 	err = err ?: bpf_map__reuse_fd(s->skel->maps.sets, bpf_map__fd(from->maps.sets));
 	err = err ?: bpf_map__reuse_fd(s->skel->maps.targets, bpf_map__fd(from->maps.targets));
 	return err ?: bpf_map__reuse_fd(s->skel->maps.offcpu_waits, s->config.offcpu_waits);
@@ -228,6 +233,7 @@ void samplers_free(struct samplers *s)
 	if (!s)
 		return;
 	samplers_free_rings(s);
+	waker_free(s->waker);
 	bpf_link__destroy(s->wait_link);
 	if (s->wait_event >= 0)
 		close(s->wait_event);
@@ -332,6 +338,23 @@ void samplers_unwait(struct samplers *s)
 	if (s->wait_event >= 0)
 		close(s->wait_event);
 	s->wait_event = -1;
+}
+
+int samplers_wakers(struct samplers *s, struct reason *why)
+{
+	int err = s->wakers ? 0 : waker_new(s->config.engine, *s->config.unwind,
+					    s->maps.max_stack, s->config.level, &s->waker, why);
+
+	s->wakers += !err;
+	return err;
+}
+
+void samplers_unwakers(struct samplers *s)
+{
+	if (--s->wakers)
+		return;
+	waker_free(s->waker);
+	s->waker = NULL;
 }
 
 int samplers_wait_open(struct samplers *s, const struct abi_offcpu_stop *stop)

@@ -59,6 +59,9 @@ const struct samplers_maps *samplers_maps(const struct samplers *s);
  */
 int samplers_wait(struct samplers *s, struct reason *why);
 void samplers_unwait(struct samplers *s);
+/* The same for what ends waits: waker.h. */
+int samplers_wakers(struct samplers *s, struct reason *why);
+void samplers_unwakers(struct samplers *s);
 /* Records the waits that have not ended, of a PMC of processes that has stopped. */
 int samplers_wait_open(struct samplers *s, const struct abi_offcpu_stop *stop);
 

@@ -263,12 +263,11 @@ size_t name_search_scan(struct name_search *l, const uint8_t *data, size_t len)
 {
 	unsigned int end = logfmt_number(l->clock->format, PMCLOG_TYPE_CLOSELOG);
 	size_t prefix = logfmt_prefix(l->clock->format), at = 0;
-	size_t pcs = logrec_callchain_size(l->clock, 0);
 
 	while (len - at >= prefix) {
 		unsigned int type;
 		uint32_t header;
-		size_t size;
+		size_t size, pcs;
 
 		memcpy(&header, data + at, sizeof(header));
 		type = PMCLOG_HEADER_TO_TYPE(header);
@@ -277,8 +276,9 @@ size_t name_search_scan(struct name_search *l, const uint8_t *data, size_t len)
 		if (l->last || size < prefix || size > len - at)
 			break;
 		memcpy(l->stamp, data + at, prefix);
-		if (type == PMCLOG_TYPE_CALLCHAIN && size >= pcs &&
-		    !__atomic_load_n(&l->hides, __ATOMIC_RELAXED))
+		pcs = type == PMCLOG_TYPE_CALLCHAIN || type == PMCLOG_TYPE_WAKER ?
+			      logfmt_records[type].fixed[l->clock->format] : SIZE_MAX;
+		if (size >= pcs && !__atomic_load_n(&l->hides, __ATOMIC_RELAXED))
 			pending_scan(l, data + at + pcs, (size - pcs) / sizeof(uint64_t));
 		at += size;
 	}

@@ -111,7 +111,7 @@ static bool record_is_of_pmc(enum pmclog_type type)
 {
 	return type == PMCLOG_TYPE_PMCATTACH || type == PMCLOG_TYPE_PMCDETACH ||
 	       type == PMCLOG_TYPE_PROCCSW || type == PMCLOG_TYPE_PROCEXIT ||
-	       type == PMCLOG_TYPE_THR_VALUE;
+	       type == PMCLOG_TYPE_THR_VALUE || type == PMCLOG_TYPE_WAKER;
 }
 
 /* The last number of a record decides: of a birth the child's, of a thread its process's. */

@@ -19,7 +19,7 @@
 
 #define FLAGS_PROCESS (PMC_F_DESCENDANTS | ALLOCATION_LOGS)
 #define FLAGS_ALLOWED (FLAGS_PROCESS | PMC_F_CALLCHAIN | PMC_F_USERCALLCHAIN | PMC_F_KGMON | \
-		       PMC_F_THREAD | PMC_F_CGROUP | PMC_F_SIGNAL)
+		       PMC_F_THREAD | PMC_F_CGROUP | PMC_F_SIGNAL | PMC_F_WAKERS)
 #define CAPS_SIDES    (PMC_CAP_USER | PMC_CAP_SYSTEM)
 
 /* --- checks: mode and CPU, privilege, flags, class, event ------------------------------- */
@@ -202,11 +202,15 @@ static int make_plan(struct request *rq, struct allocation *p, struct cred *cred
 	p->spec.grouped = p->a->group;
 	p->spec.sampling = PMC_IS_SAMPLING_MODE(p->a->mode);
 	p->spec.period = p->a->count;
+	p->spec.offcpu_wakers = p->a->flags & PMC_F_WAKERS;
 	p->spec.offcpu_rate = (uint32_t)rq->d->config.value[TUN_OFFCPURATE];
 	p->spec.cpu = p->cpu;
 	err = p->class->ops->plan(p, &rq->r->why);
 	err = err ?: sampling_admit(rq, p);
 	err = err ?: overflow_plan(p, &rq->r->why);
+	if (!err && p->a->flags & PMC_F_WAKERS && p->spec.from != COUNT_FROM_OFFCPU)
+		err = deny(&rq->r->why, -EOPNOTSUPP, "PMC_F_WAKERS: %s has no waits that something "
+			   "ends; it is for OFFCPU_TIME", p->name);
 	return err ?: check_policy(rq, p);
 }
 

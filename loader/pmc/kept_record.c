@@ -5,7 +5,7 @@
 
 #include "kept_record.h"
 
-#define KINDS	3			/* of records that belong to a sample */
+#define KINDS	4			/* of records that belong to a sample */
 #define SAMPLES 3			/* a task's hit, an interrupt's, and one that masks these */
 #define PLACES	(KINDS * SAMPLES)
 

@@ -43,7 +43,7 @@ static void reason_name(struct offcpu_log *o, struct logfile *log, uint64_t ns, 
 
 static bool wait_part_put(struct offcpu_log *o, const struct pmc *p, const struct abi_rec *rec,
 			  const struct pmclog_ev_callchain *c, uint64_t *pc, unsigned int reason,
-			  uint64_t ns)
+			  uint64_t ns, const struct pmclog_ev *waker)
 {
 	struct logfile *log = p->owner->log;
 	struct pmclog_ev ev = { .pl_type = PMCLOG_TYPE_VALUES };
@@ -54,12 +54,14 @@ static bool wait_part_put(struct offcpu_log *o, const struct pmc *p, const struc
 	ev.pl_u.pl_v.pl_nwords = 1;
 	ev.pl_u.pl_v.pl_word[0] = ns;
 	pc[0] = PMCLOG_PC_WAIT + reason;
-	return !logfile_put(log, rec->time, &ev) && !logfile_callchain(log, rec->time, c, pc);
+	return !logfile_put(log, rec->time, &ev) &&
+	       (!waker || !logfile_put(log, rec->time, waker)) &&
+	       !logfile_callchain(log, rec->time, c, pc);
 }
 
 bool offcpu_log_wait(struct offcpu_log *o, struct sample_python *python, const struct pmc *p,
 		     const struct abi_rec *rec, const uint64_t *data,
-		     struct pmclog_ev_callchain *c)
+		     const struct pmclog_ev *waker, struct pmclog_ev_callchain *c)
 {
 	unsigned int room = logfile_chain_room(p->owner->log) - 1;
 	const unsigned int reason = (unsigned int)data[ABI_OFFCPU_REASON];
@@ -81,9 +83,10 @@ bool offcpu_log_wait(struct offcpu_log *o, struct sample_python *python, const s
 	memcpy(pc + 1, data, (size_t)c->pl_npc * sizeof(*pc));
 	c->pl_npc++;
 	if (run < ns)
-		there |= wait_part_put(o, p, rec, c, pc, reason, ns - run);
+		there |= wait_part_put(o, p, rec, c, pc, reason, ns - run,
+				       reason == PMCLOG_WAIT_PREEMPTED ? NULL : waker);
 	if (run)
-		there |= wait_part_put(o, p, rec, c, pc, PMCLOG_WAIT_RUN_QUEUE, run);
+		there |= wait_part_put(o, p, rec, c, pc, PMCLOG_WAIT_RUN_QUEUE, run, NULL);
 	return there;
 }
 

@@ -29,11 +29,12 @@ static inline bool record_is_sample(const struct abi_rec *rec)
 
 /*
  * Writes a wait as one sample for each reason: its length, and the reason before its addresses.
+ * `waker`: the record of what ended it, for the part until then; NULL: none.
  * True: it is in the log; *c has its flags.
  */
 bool offcpu_log_wait(struct offcpu_log *o, struct sample_python *python, const struct pmc *p,
 		     const struct abi_rec *rec, const uint64_t *data,
-		     struct pmclog_ev_callchain *c);
+		     const struct pmclog_ev *waker, struct pmclog_ev_callchain *c);
 
 /* Logs what became of the other waits since the last time, if there were any. */
 void offcpu_log_counts(struct offcpu_log *o, const struct pmc *p);

@@ -8,12 +8,14 @@
 #include "sample_needs.h"
 #include "value_record.h"
 
+struct engine;
 struct pmc;
 struct sample_log;
 struct samplers;
 
 struct recorder {
 	struct sample_log *t;
+	struct engine *engine;
 	struct samplers *samplers;	/* of a PMC that samples */
 	struct pmc *pmc;
 	bool samples;			/* the PMC samples; false: it counts */
@@ -30,5 +32,7 @@ struct recorder {
 	uint64_t before;		/* samples of sampler_counts() that were not this PMC's */
 	struct abi_samples accounted;	/* the part of sampler_counts() accounted for */
 };
+/* Logs a record of a PMC that counts. */
+void recorder_put_value(struct recorder *tr, const struct abi_rec *rec, const uint64_t *data);
 
 #endif

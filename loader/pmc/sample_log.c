@@ -21,6 +21,7 @@
 #include "sample_chain.h"
 #include "sample_needs.h"
 #include "sample_values.h"
+#include "waker_record.h"
 
 #define MAX_RECORDERS ABI_SAMPLERS	/* an id is slot | generation * this */
 _Static_assert(ABI_PC_KERNEL == PMCLOG_PC_KERNEL, "the log's value and the ring's");
@@ -130,11 +131,22 @@ void sample_log_listen(struct sample_log *t, bool on)
 
 /* --- records -------------------------------------------------------------------------------- */
 
+static void wait_put(struct sample_log *t, struct recorder *tr, const struct abi_rec *rec,
+		     const uint64_t *data)
+{
+	struct pmclog_ev_callchain c;
+	struct pmclog_ev waker;		/* not worth clearing */
+	bool woken = waker_record_make(&waker, t->life, t->chains.kept, tr->pmc, rec);
+
+	if (offcpu_log_wait(&tr->offcpu, t->chains.python, tr->pmc, rec, data,
+			    woken ? &waker : NULL, &c) && tr->pmc->flags & PMC_F_CALLCHAIN)
+		sample_chain_count(&t->chains, tr->pmc, c.pl_cpuflags);
+}
+
 static void sample_put(struct sample_log *t, struct recorder *tr, const struct abi_rec *rec,
 		       const uint64_t *data)
 {
 	enum admission admission = lifetime_admits(t->life, tr->pmc, (pid_t)rec->pid, rec->time);
-	struct pmclog_ev_callchain c;
 	int err = 0;
 
 	if (admission == ADMITTED_LATER) {
@@ -142,9 +154,7 @@ static void sample_put(struct sample_log *t, struct recorder *tr, const struct a
 		logfile_gap(tr->pmc->owner->log);
 	}
 	if (admission == ADMITTED && rec->kind == ABI_REC_OFFCPU) {
-		if (offcpu_log_wait(&tr->offcpu, t->chains.python, tr->pmc, rec, data, &c) &&
-		    tr->pmc->flags & PMC_F_CALLCHAIN)
-			sample_chain_count(&t->chains, tr->pmc, c.pl_cpuflags);
+		wait_put(t, tr, rec, data);
 		return;
 	}
 	if (admission == ADMITTED && tr->pmc->values)
@@ -155,14 +165,6 @@ static void sample_put(struct sample_log *t, struct recorder *tr, const struct a
 		sample_chain_put(&t->chains, tr->pmc, rec, data);
 }
 
-static void value_put(struct recorder *tr, const struct abi_rec *rec, const uint64_t *data)
-{
-	struct pmclog_ev ev;
-
-	if (value_record_make(&ev, &tr->clock, tr->pmc->id, rec, data))
-		(void)logfile_put(tr->pmc->owner->log, rec->time, &ev);
-}
-
 /* Those that a program sends before a sample. */
 static bool record_keep(struct sample_chains *cs, const struct abi_rec *rec, const uint64_t *data)
 {
@@ -170,6 +172,7 @@ static bool record_keep(struct sample_chains *cs, const struct abi_rec *rec, con
 	case ABI_REC_VALUES:
 	case ABI_REC_STACK:
 	case ABI_REC_PYTHON:
+	case ABI_REC_WAKER:
 		kept_record_add(cs->kept, rec, data);
 		return true;
 	case ABI_REC_CODE:
@@ -202,7 +205,7 @@ static void record_take(void *arg, const struct abi_rec *rec, const uint64_t *da
 	else if (tr->pmc->owner->log && record_is_sample(rec))
 		sample_put(t, tr, rec, data);
 	else if (tr->pmc->owner->log)
-		value_put(tr, rec, data);
+		recorder_put_value(tr, rec, data);
 }
 
 static void owner_account_records(struct sample_log *t, struct owner *o)
@@ -473,6 +476,7 @@ int recorder_new(struct sample_log *t, struct pmc *p, uint32_t rate, struct reco
 		return slot < 0 ? slot : deny(why, -ENOMEM, "no memory for a sampling PMC");
 	}
 	tr->t = t;
+	tr->engine = t->engine;
 	tr->pmc = p;
 	tr->clock.rate = rate;
 	tr->id = ABI_LOG_ID(++t->generation * MAX_RECORDERS + (uint32_t)slot);
@@ -519,6 +523,8 @@ void recorder_free(struct recorder *tr)
 	if (tr->pmc->nlate)
 		logfile_release(tr->pmc->owner->log, true);
 	recorder_stop(tr);
+	if (tr->waits && tr->pmc->flags & PMC_F_WAKERS)
+		samplers_unwakers(tr->t->samplers);
 	if (tr->waits)
 		samplers_unwait(tr->t->samplers);
 	if (tr->samples) {
@@ -540,6 +546,11 @@ int recorder_wait(struct recorder *tr, struct reason *why)
 {
 	int err = samplers_wait(tr->t->samplers, why);
 
+	if (!err && tr->pmc->flags & PMC_F_WAKERS) {
+		err = samplers_wakers(tr->t->samplers, why);
+		if (err)
+			samplers_unwait(tr->t->samplers);
+	}
 	tr->waits = !err;
 	return err;
 }
@@ -581,20 +592,4 @@ void recorder_finish(struct recorder *tr)
 	else if (!complete)
 		owner_lost(tr->pmc->owner, &tr->t->stats, 0, 1);
 	late_finish(tr->t, p->owner);
-}
-
-uint64_t recorder_left(struct recorder *tr, pid_t tgid)
-{
-	if (!tr || tr->samples)
-		return 0;
-	return shares_take(tr->t->engine, count_owner_slot(tr->pmc->owner->counts), tr->id,
-			   (uint32_t)tgid);
-}
-
-void recorder_log_share(struct recorder *tr, pid_t tgid, uint64_t time, uint64_t share)
-{
-	struct abi_rec rec = { .kind = ABI_REC_EXIT, .pid = (uint32_t)tgid, .time = time };
-
-	if (tr && !tr->samples && tr->pmc->flags & PMC_F_LOG_PROCEXIT)
-		value_put(tr, &rec, &share);
 }

@@ -129,3 +129,23 @@ waits() {
 		sys.exit(not (len(ns) == 1 and 0 < ns[0] <= int(sys.argv[2])))
 	end
 }
+
+@test "wakers are refused where there are none, and by a kernel whose programs cannot see that they are in an interrupt" {
+	need_waits
+	run pmc record --wakers true
+	[[ $status -eq 64 && $output == *"option --wakers is for waits: give --off-cpu or --wall"* ]]
+	run pmcstat -P OFFCPU_TIME,wakers=1 true
+	[[ $output == *'wakers takes no value: "1"'* ]]
+	run pmcstat -P CPU_CLOCK,wakers true
+	[[ $output == *"PMC_F_WAKERS: CPU_CLOCK has no waits that something ends; it is for OFFCPU_TIME"* ]]
+	run pmcstat -p PAGE_FAULT.ALL,wakers true
+	[[ $output == *"wakers is for samples, and this PMC counts"* ]]
+	run pmc record --off-cpu --wakers -o log waited sleep 5 2000000
+	# tests/vm/wakers.bats compares wakers on kernels of all kinds.
+	if [ "$(uname -m)" = x86_64 ] && ! grep -qE ' (__preempt_count|pcpu_hot)$' /proc/kallsyms; then
+		[[ $status -ne 0 && $output == *"it takes one with CONFIG_KALLSYMS_ALL"* && ! -e log ]]
+	else
+		[ "$status" -eq 0 ]
+		pmcstat -R log | grep -q '^waker .* interrupt$'
+	fi
+}

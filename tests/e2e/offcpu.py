@@ -15,24 +15,27 @@ class Log:
 
     def __init__(self, path):
         self.samples, self.counts, self.functions = {}, {}, []
-        values = {}
+        values, wakers = {}, {}
         for line in open(path, encoding="utf-8"):
             record = json.loads(line)
             kind, pmc = record["type"], record.get("pmcid")
             if kind == "values":
                 values[pmc] = record
+            elif kind == "waker":
+                wakers[pmc] = record
             elif kind == "callchain":
-                self.add(record, values.pop(pmc))
+                self.add(record, values.pop(pmc), wakers.pop(pmc, None))
             elif kind == "waits":
                 sums = self.counts.setdefault(pmc, dict.fromkeys(FIELDS, 0))
                 for field in FIELDS:
                     sums[field] += int(record[field])
 
-    def add(self, chain, values):
+    def add(self, chain, values, waker):
         pcs = [int(pc, 16) for pc in chain["pc"]]
         self.samples.setdefault(chain["pmcid"], []).append({
             "time": int(chain["tsc"]), "tid": int(chain["tid"]), "pid": int(chain["pid"]),
-            "ns": int(values["values"]["period"]), "reason": REASONS[pcs[0] - WAIT], "pcs": pcs[1:]})
+            "ns": int(values["values"]["period"]), "reason": REASONS[pcs[0] - WAIT], "pcs": pcs[1:],
+            "waker": waker})
 
     def sum(self, pmc, **which):
         return sum(s["ns"] for s in self.samples.get(pmc, [])
@@ -114,6 +117,29 @@ def equal(log, figures):
     more = log.sum(first) - log.sum(second) - log.counts[second]["below_ns"]
     assert log.counts[second]["below"], log.counts
     assert 0 <= more <= sum(s["ns"] for s in starts), (more, starts)
+
+
+def wakers(log, figures, reason_of, kind):
+    """What ended each long wait of the first thread."""
+    waits = [s for s in inside(log, only(log), figures) if s["reason"] == reason_of and s["ns"] >= 1000000]
+    assert len(waits) >= 5, waits
+    for s in waits:
+        assert s["waker"] and int(s["waker"]["kind"]) == kind, s["waker"]
+    return waits
+
+
+def held(log, figures):
+    """A lock: the other thread of the program."""
+    for s in wakers(log, figures, "lock", 1):
+        w = s["waker"]
+        assert int(w["pid"]) == s["pid"] and int(w["tid"]) != s["tid"] and w["tdname"] == "waited" and w["pc"], w
+
+
+def timer(log, figures):
+    """A sleep: an interrupt, of which nothing else is known."""
+    for s in wakers(log, figures, "sleep", 2):
+        w = s["waker"]
+        assert int(w["pid"]) == int(w["tid"]) == 0 and not w["tdname"] and not w["pc"], w
 
 
 def main():

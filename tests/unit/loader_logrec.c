@@ -134,6 +134,20 @@ static void test_bytes(void **state)
 		     "e803000000000000 00000000127f0000");
 	expect_bytes(LOGFMT_OLD, &ev, "240041ee0000005a 00c2eb0b1107f2ff 03000000e8030000"
 		     "0000000000000000 127f0000");
+	memset(&ev, 0, sizeof(ev));
+	ev.pl_type = PMCLOG_TYPE_WAKER;
+	ev.pl_u.pl_wk = (struct pmclog_ev_waker){
+		.pl_chain = {
+			.pl_pid = 1234, .pl_tid = 100123, .pl_pmcid = 0xfff20711,
+			.pl_cpuflags = 0x20100, .pl_npc = 1, .pl_pc = { 0x555500001612 },
+		},
+		.pl_kind = PMCLOG_WAKER_THREAD, .pl_tdname = "worker-1",
+	};
+	expect_bytes(LOGFMT_NEW, &ev, "400043ee00000000 0089674523010000 d20400001b870100"
+		     "1107f2ff00010200 01000000776f726b 65722d3100000000 0000000000000000"
+		     "1216000055550000");
+	expect_bytes(LOGFMT_OLD, &ev, "380043ee0000005a 00c2eb0bd2040000 1107f2ff00010200"
+		     "01000000776f726b 65722d3100000000 0000000000000000 1216000055550000");
 }
 
 /* The note behind a mapping's path, in both formats; left out where a reader would not take it. */

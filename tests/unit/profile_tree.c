@@ -342,6 +342,48 @@ static void statistics_as_freebsd_has_them(void **state)
 	buf_free(&out);
 }
 
+static void woken(enum pmclog_waker kind, pid_t pid, const char *name, size_t n,
+		  const uint64_t *pc)
+{
+	struct pmclog_ev_waker *w = &l.ev.pl_u.pl_wk;
+
+	w->pl_chain.pl_pid = w->pl_chain.pl_tid = (uint32_t)pid;
+	w->pl_chain.pl_pmcid = 1;
+	w->pl_chain.pl_cpuflags = 0;
+	w->pl_chain.pl_npc = (int)n;
+	for (size_t i = 0; i < n; i++)
+		w->pl_chain.pl_pc[i] = (uintptr_t)pc[i];
+	w->pl_kind = kind;
+	snprintf(w->pl_tdname, sizeof(w->pl_tdname), "%s", name);
+	assert_int_equal(put(&l, PMCLOG_TYPE_WAKER), 0);
+}
+
+/* The waker's frames are those of its own process, from the inside out; then its name. */
+static void wakers_are_between_the_thread_and_the_reason(void **state)
+{
+	exec(&l, 7, "/bin/cat");
+	exec(&l, 8, "/no/tr");
+	map(&l, 8, PROGRAM, "/no/tr");
+	map(&l, -1, PMCLOG_PC_WAIT + PMCLOG_WAIT_SLEEP, "[off-CPU][sleep]");
+	woken(PMCLOG_WAKER_THREAD, 8, "tr", PCS(IN(OTHER), BACK(WORK), PROGRAM + 8));
+	times(1, 1, PCS(PMCLOG_PC_WAIT + PMCLOG_WAIT_SLEEP, IN(LEAF), BACK(MAIN)));
+	woken(PMCLOG_WAKER_INTERRUPT, 0, "", 0, NULL);
+	times(1, 1, PCS(PMCLOG_PC_WAIT + PMCLOG_WAIT_SLEEP, IN(LEAF), BACK(MAIN)));
+	/* Of another PMC, and of no sample: neither is this one's. */
+	woken(PMCLOG_WAKER_THREAD, 8, "tr", PCS(IN(OTHER)));
+	l.ev.pl_u.pl_wk.pl_chain.pl_pmcid = 2;
+	assert_int_equal(put(&l, PMCLOG_TYPE_WAKER), 0);
+	times(1, 1, PCS(PMCLOG_PC_WAIT + PMCLOG_WAIT_SLEEP, IN(LEAF), BACK(MAIN)));
+	woken(99, 0, "", 0, NULL);
+	times(1, 1, PCS(PMCLOG_PC_WAIT + PMCLOG_WAIT_SLEEP, IN(LEAF), BACK(MAIN)));
+	expect(report_folded, (struct report){ .depth = 1 },
+	       "cat;main_[k];leaf_[k];[sleep]_[k] 1\n"
+	       "cat;main_[k];leaf_[k];[waker unknown]_[k];[sleep]_[k] 1\n"
+	       "cat;main_[k];leaf_[k];[woken by an interrupt]_[k];[sleep]_[k] 1\n"
+	       "cat;main_[k];leaf_[k];other_[k];work_[k];[tr] 0x8;[woken by tr]_[k];[sleep]_[k]"
+	       " 1\n");
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -350,6 +392,7 @@ int main(void)
 		T(events_of_one_name_are_one), T(graph_as_freebsd_has_it), T(list_of_functions),
 		T(what_is_below_is_summed_up), T(a_kernel_without_names),
 		T(statistics_as_freebsd_has_them),
+		T(wakers_are_between_the_thread_and_the_reason),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -190,7 +190,7 @@ VM_PMU   := $(addprefix tests/vm/,hardware.bats groups.bats)
 VM_ONE   := $(addprefix tests/vm/,smoke.bats ops.bats ktr_user.bats)
 VM_USERS := $(addprefix tests/vm/,model.bats access.bats)
 VM_MSR   := $(addprefix tests/vm/,kmod.bats registers.bats pmus.bats)
-VM_NAMED := $(addprefix tests/vm/,tracepoint.bats hits.bats probe.bats breakpoint.bats thread.bats cgroup.bats offcpu.bats)
+VM_NAMED := $(addprefix tests/vm/,tracepoint.bats hits.bats probe.bats breakpoint.bats thread.bats cgroup.bats offcpu.bats wakers.bats)
 check-vm: vm-overlay  ## everything that needs test guests: all kernels, the arm64 PMU
 	$(Q)$(VM_MATRIX) --kernel 6.1-arm64 --kernel 6.12-arm64 $(VM_EVERY) $(VM_ENDS) \
 		+ --kernel 6.1-x86 --kernel new-x86 $(VM_EVERY) $(VM_ENDS) \
@@ -199,7 +199,8 @@ check-vm: vm-overlay  ## everything that needs test guests: all kernels, the arm
 		+ --kernel 6.1-x86 --kernel 6.12-arm64 $(VM_NAMED) \
 		+ --kernel 6.12-arm64 $(VM_ONE) tests/vm/doctor.bats tests/vm/msr.bats tests/vm/req_hardware.bats \
 		+ --kernel 6.12-x86 $(VM_EVERY) $(VM_ONE) tests/vm/hotplug.bats tests/vm/unit.bats \
-		+ --kernel new-x86 $(VM_USERS) tests/vm/hits.bats \
+			tests/vm/wakers.bats \
+		+ --kernel new-x86 $(VM_USERS) tests/vm/hits.bats tests/vm/wakers.bats \
 		+ --kernel 6.12-x86 $(VM_MSR) tests/vm/registers_cpu.bats \
 		+ --kernel 6.1-x86 --kernel 6.12-arm64 $(VM_MSR) \
 		+ --kernel 6.1-x86 --kernel new-arm64 tests/vm/pctr.bats \

@@ -37,6 +37,7 @@ enum pmclog_type {
 	PMCLOG_TYPE_MAPPINGCHANGE = 0x40,
 	PMCLOG_TYPE_VALUES = 0x41,	/* not FreeBSD's, as those that follow */
 	PMCLOG_TYPE_WAITS = 0x42,	/* only of PMCs of OFFCPU_TIME */
+	PMCLOG_TYPE_WAKER = 0x43,	/* … with PMC_F_WAKERS */
 	PMCLOG_TYPE_THR_VALUE = 0x50	/* not FreeBSD's, only with PMC_F_LOG_THREXIT */
 };
 
@@ -97,6 +98,13 @@ enum pmclog_wait {
 	PMCLOG_WAIT_LOCK,		/* in futex(2), or uninterruptibly in the kernel */
 	PMCLOG_WAIT_RUN_QUEUE,		/* runnable, after another wait */
 	PMCLOG_WAIT_PREEMPTED		/* runnable all the time */
+};
+/* What ended a wait. */
+enum pmclog_waker {
+	PMCLOG_WAKER_THREAD = 1,
+	PMCLOG_WAKER_INTERRUPT,		/* a timer, a device, or work that these left to be done */
+	PMCLOG_WAKER_OTHER,		/* a thread that the log's owner may not measure */
+	PMCLOG_WAKER_UNKNOWN		/* it was not seen */
 };
 /*
  * A frame of Python: this, the number of its code object and its line (0: not known).  No processor

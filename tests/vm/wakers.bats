@@ -1,0 +1,58 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# What ends waits, on each kernel.  Kernels differ in how a program sees that it runs in an interrupt.
+
+load helpers
+
+# wakers CHECK WORK... - and the folded stacks in /tmp/folded
+wakers() {
+	local check=$1
+
+	shift
+	vm_sh 'rm -f /tmp/log; pmc record --off-cpu --wakers --no-report -o /tmp/log waited "$@" >/tmp/figures &&
+		pmc filter -j /tmp/log /tmp/log.json && pmc report --folded - /tmp/log >/tmp/folded' "$@"
+	vm_get /tmp/log.json "$BATS_TEST_TMPDIR/log.json"
+	vm_get /tmp/figures "$BATS_TEST_TMPDIR/figures"
+	python3 "$BATS_TEST_DIRNAME/../e2e/offcpu.py" "$check" "$BATS_TEST_TMPDIR/log.json" "$BATS_TEST_TMPDIR/figures"
+}
+
+@test "wakers: of a lock its holder, and where it let the lock go; of a sleep an interrupt" {
+	wakers held lock 10 2000000
+	vm_sh 'grep "main;.*take_lock;.*;hold;.*;\[woken by waited\]_\[k\];\[lock\]_\[k\] [0-9]*$" /tmp/folded ||
+		{ cat /tmp/folded; exit 1; }'
+	run vm pmc report --perf-data /tmp/perf.data /tmp/log
+	[[ $status -ne 0 && $output == *"perf.data has no place for what ended a wait"* ]]
+	vm_sh '[ ! -e /tmp/perf.data ]'
+	wakers timer sleep 10 2000000
+	vm_sh 'grep "sleep_often;.*;\[woken by an interrupt\]_\[k\];\[sleep\]_\[k\] [0-9]*$" /tmp/folded || { cat /tmp/folded; exit 1; }'
+}
+
+# woken_from_outside COMMAND... - the folded stacks of a program that root's shell wakes; it is no target
+# shellcheck disable=SC2016 # the guest's shell expands it
+woken_from_outside() {
+	vm_sh 'rm -rf /tmp/w; mkdir -m 777 /tmp/w; mkfifo -m 666 /tmp/w/fifo
+		"$@" pmc record --off-cpu --wakers --no-report -c 1 -o /tmp/w/log cat /tmp/w/fifo & recorder=$!
+		until pid=$(pidof cat) && grep -q "^State:.S" /proc/$pid/status && grep -q wait_for_partner /proc/$pid/wchan; do
+			kill -0 $recorder || exit
+			usleep 10000
+		done
+		echo >/tmp/w/fifo
+		wait $recorder
+		pmc report --folded - /tmp/w/log | grep woken' "$@"
+}
+
+@test "wakers: a process that is not measured is named for root, without its callers, and for nobody else" {
+	[[ $VM_KERNEL =~ ^(6.1-x86|6.12-arm64)$ ]] || skip "does not depend on the kernel: 6.1-x86 and 6.12-arm64 prove it"
+	run woken_from_outside
+	echo "$output"
+	grep -q ';\[cut: unknown mappings\];\[woken by sh\]_\[k\];\[sleep\]_\[k\] [0-9]*$' <<<"$output"
+	run woken_from_outside stand -u 1000 -g 1000
+	echo "$output"
+	grep -q ';\[woken by another process\]_\[k\];\[sleep\]_\[k\] [0-9]*$' <<<"$output"
+	run ! grep -q 'woken by sh' <<<"$output"
+}
+
+@test "the kernel has not complained" {
+	vm_clean_log
+}
