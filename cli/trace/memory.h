@@ -27,6 +27,7 @@ struct memory {
 	const uint8_t *map;	/* a mapping of `size` bytes, used instead of fd */
 	uint64_t size;		/* 0: unknown */
 	bool live;		/* it may change while it is read */
+	bool slow;		/* each piece of 2 KB takes a message: scan.c looks at less */
 	struct memory_range *ranges;	/* the addresses that exist, sorted; NULL: no gaps */
 	size_t nranges;
 	struct remote *remote;	/* private to remote.c */

@@ -331,5 +331,6 @@ int scan_remote(struct memory *mem, const char *host_port)
 	mem->remote = r;
 	mem->read = remote_read;
 	mem->done = remote_leave;
+	mem->slow = true;
 	return remote_find_memory(mem, host_port);
 }

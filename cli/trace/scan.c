@@ -9,6 +9,7 @@
 #include "cli/common/common.h"
 
 #define CHUNK	    (1u << 20)
+#define SKIM	    (4 * KTR_ENTRY_SIZE)	/* bytes of a page */
 #define FORMATS_MAX 65536u
 #define PLACES_MAX  (1u << 30)
 
@@ -141,16 +142,52 @@ static int scan_look_at(struct scan *s, uint64_t base, const uint8_t *data, size
 	return err;
 }
 
-static int scan_look_through(struct scan *s, const struct memory_range *range, uint8_t *chunk)
+/*
+ * Whether the first slots of a page are the kernel's.  Slots are used in their order, so that one
+ * of the first four is, if any of the page: others may be a ring's head, or an entry that is being
+ * written.
+ */
+static bool scan_skim(const uint8_t *data)
 {
+	for (size_t at = 0; at < SKIM; at += KTR_ENTRY_SIZE) {
+		const struct ktr_format *f = (const void *)(data + at);
+
+		if (entry_is_sound((const void *)(data + at)) || f->magic == KTR_FORMAT_MAGIC)
+			return true;
+	}
+	return memcmp(data, KTR_REGION_MAGIC, sizeof(KTR_REGION_MAGIC)) == 0;
+}
+
+/* Copies the part of the memory into the chunk, unless it is a page of nothing. */
+static int scan_read(struct scan *s, uint64_t at, uint8_t *chunk, size_t len, bool *found)
+{
+	size_t done = 0;
 	int err = 0;
 
-	for (uint64_t at = range->start & ~(uint64_t)(KTR_ENTRY_SIZE - 1); at < range->end && !err;
-	     at += CHUNK) {
-		size_t len = range->end - at < CHUNK ? (size_t)(range->end - at) : CHUNK;
+	*found = true;
+	if (s->mem->slow && at % KTR_REGION_PAGE == 0 && len == KTR_REGION_PAGE) {
+		done = SKIM;
+		err = memory_get(s->mem, at, chunk, done);
+		*found = !err && scan_skim(chunk);
+	}
+	return err || !*found ? err : memory_get(s->mem, at + done, chunk + done, len - done);
+}
 
-		err = memory_get(s->mem, at, chunk, len);
-		if (!err)
+static int scan_look_through(struct scan *s, const struct memory_range *range, uint8_t *chunk)
+{
+	const uint64_t most = s->mem->slow ? KTR_REGION_PAGE : CHUNK;
+	uint64_t at = range->start & ~(uint64_t)(KTR_ENTRY_SIZE - 1);
+	int err = 0;
+
+	for (size_t len; at < range->end && !err; at += len) {
+		bool found;
+
+		/* From one boundary to the next. */
+		len = (size_t)(most - at % most);
+		if (len > range->end - at)
+			len = (size_t)(range->end - at);
+		err = scan_read(s, at, chunk, len, &found);
+		if (!err && found)
 			err = scan_look_at(s, at, chunk, len);
 		else if (err == -EFAULT)
 			return fail(EX_DATAERR, "ERROR: %s: truncated: memory at 0x%llx is not "
