@@ -33,7 +33,7 @@ $(O)/bpf/ktrace.bpf.o: $(O)/bpf/ktr/ktr.bpf.o
 	$(Q)$(BPFTOOL) gen object $@ $<
 
 # pmcbpf: all programs loaded once; poke: the target of flush_poked(); slot: the program of one
-# tracepoint; hits: the one that samples it; waker: what ends waits; sample: the programs of
+# tracepoint; hits: the one that samples it; waker: the one that notes wakers; sample: the programs of
 # overflows and of waits; ktrace: trace points.
 $(O)/bpf/pmcbpf.skel.h: $(O)/bpf/pmcbpf.bpf.o
 $(O)/bpf/poke.skel.h: $(O)/bpf/count/poke.bpf.o

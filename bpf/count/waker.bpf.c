@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What ends the waits of threads: at each wake-up of a thread whose wait is measured, the waker and
- * where it is.  That is kept until bpf/log/offcpu_sample.bpf.c records the wait in the thread
- * itself, which cannot be woken there.
+ * Wakers: at each wake-up of a thread whose wait is measured, this program notes the thread, or the
+ * interrupt, that wakes it, and the call chain there.  bpf/log/offcpu_sample.bpf.c takes that when
+ * it records the wait, in the thread itself, which nothing wakes meanwhile.
  *
  * The kernel wakes threads in interrupts, too: timers expire and devices are done.  The thread that
  * has been interrupted has nothing to do with that.

@@ -21,7 +21,7 @@ struct offcpu_waits_map {
 	__type(key, u32);
 	__type(value, struct abi_offcpu_waits);
 };
-/* What woke a thread last, by the address of its task; and room for the record's head. */
+/* The last waker of a thread, by the address of its task; and room for the record's head. */
 struct waker_state {
 	struct abi_rec rec;
 	struct abi_waker w;

@@ -38,7 +38,7 @@ struct abi_offcpu {
 	__u64 threshold;		/* ns of a wait that is a sample */
 	__u64 since;			/* CLOCK_MONOTONIC: earlier time does not count; STOPPED */
 	struct abi_offcpu_counts count;
-	__u32 wakers;			/* records what ended each wait, too */
+	__u32 wakers;			/* records the waker of each wait, too */
 	__u32 pad[11];			/* to a power of two */
 };
 
@@ -81,7 +81,7 @@ enum abi_offcpu_word {
 	ABI_OFFCPU_WORDS
 };
 
-/* What ended a wait; the values equal those of enum pmclog_waker. */
+/* Kinds of wakers; the values equal those of enum pmclog_waker. */
 enum abi_waker_kind { ABI_WAKER_THREAD = 1, ABI_WAKER_INTERRUPT };
 
 /* The waker of the OFFCPU behind it: the words of an ABI_REC_WAKER. */

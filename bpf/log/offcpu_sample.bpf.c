@@ -127,8 +127,8 @@ static __always_inline bool wait_python_output(struct wait_scratch *s, u32 cpu, 
 }
 
 /*
- * What ended the wait: only in the thread itself, which nothing wakes meanwhile.  Without a record
- * it is not known.  0: no room.
+ * Records the waker: only in the thread itself, which nothing wakes meanwhile.  Without a record it
+ * is not known.  0: no room.
  */
 __noinline int wait_put_waker(u32 slot)
 {

@@ -53,7 +53,7 @@ static const struct opt options[] = {
 	{ OPT_NO_REPORT, "no-report", NULL, "show no report" },
 	{ OPT_OFF_CPU, "off-cpu", NULL, "where threads wait for 1 ms or more: " OFFCPU },
 	{ OPT_WALL, "wall", NULL, "that, and the time on the CPUs (" SOFTWARE "), on one scale" },
-	{ OPT_WAKERS, "wakers", NULL, "of --off-cpu or --wall: who ended each wait, and where" },
+	{ OPT_WAKERS, "wakers", NULL, "with --off-cpu or --wall: wakers, with their chains" },
 	{ OPT_FROM_EXEC, "from-exec", NULL, "sample -p processes from their next exec on as well" },
 	{ OPT_FROM_FORK, "from-fork", NULL, "sample the command from before its exec on" },
 	{ OPT_EXIT_STATUS, "exit-status", NULL, "exit as the command did also if asked to end" },

@@ -157,7 +157,7 @@ static uint32_t callers_stack(struct profile *p, struct tables *t, const struct 
 	return stack;
 }
 
-/* Adds what woke the thread to its stack: from where the waker was to its program's start. */
+/* Adds the waker to the stack of its thread: from its place to its program's start. */
 static uint32_t waker_stack(struct profile *p, struct places *t, const struct walk_waker *waker,
 			    uint32_t stack)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What ended waits: the record before a sample says it, and it becomes frames of the sample's
- * stack, between the thread that has waited and the reason of the wait.  A name is a frame, too:
- * each has an address of its own among the kernel's.
+ * Wakers of threads that have waited.  The record before a sample has the waker, which becomes
+ * frames of the sample's stack, between the thread that has waited and the reason of the wait.
+ * Its name is a frame, too: each name has an address of its own among the kernel's.
  *
  * Example: cat waits in read(2) of a pipe until tr, in write(2), has put something there.  Folded:
  * main (of cat) … schedule, then pipe_write … main (of tr), [woken by tr], [sleep].
@@ -37,7 +37,7 @@ struct wakers {
  */
 const char *wakers_note(struct wakers *ws, const struct pmclog_ev_waker *ev,
 			const struct walk_process *process, int *err);
-/* What ended the wait that is the PMC's next sample, until another record; NULL: not in the log. */
+/* The waker of the PMC's next sample, valid until another record; NULL: it is not in the log. */
 const struct walk_waker *wakers_take(struct wakers *ws, pmc_id_t id);
 /* Another log begins. */
 void wakers_forget(struct wakers *ws);

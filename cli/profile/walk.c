@@ -30,7 +30,7 @@ struct walk {
 	struct log_thread *thread;
 	pid_t tid;
 	struct weight weight;		/* of the sample that comes next */
-	struct wakers wakers;		/* … and what woke its thread */
+	struct wakers wakers;		/* … and the waker of its thread */
 	uint64_t now;			/* since the beginning */
 	bool begun, closed, old;
 	struct walk_stats stats;

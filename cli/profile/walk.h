@@ -105,9 +105,9 @@ struct walk_sample {
 	const struct walk_waker *waker;		/* of a wait; NULL: not in the log */
 };
 
-/* What ended a wait. */
+/* The thread, or the interrupt, that ended a wait. */
 struct walk_waker {
-	struct walk_sample at;			/* where it was: process, addresses, flags */
+	struct walk_sample at;			/* its process, addresses, flags */
 	uintfptr_t name;			/* the address, one of the kernel's, of its name */
 };
 

@@ -234,9 +234,9 @@ static int perfdata_sample(void *arg, struct walk *w, const struct walk_sample *
 	struct perf_data *d = arg;
 
 	if (s->waker)
-		return d->code = fail(EX_UNAVAILABLE, "ERROR: perf.data has no place for what "
-				      "ended a wait, which this log has (--wakers): choose "
-				      "another format, or record without");
+		return d->code = fail(EX_UNAVAILABLE, "ERROR: perf.data has no place for "
+				      "wakers, which this log has (--wakers): choose another "
+				      "format, or record without them");
 	if (s->time > d->now)
 		d->now = s->time;
 	if (!d->samples++)

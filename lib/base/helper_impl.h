@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The protocol between the daemon's side (helper.c, helper_close.c) and the helpers' side
- * (helper_process.c); and what is the daemon's side's own.
+ * (helper_process.c); and the state of the daemon's side.
  */
 #ifndef PMCBPF_BASE_HELPER_IMPL_H
 #define PMCBPF_BASE_HELPER_IMPL_H

@@ -166,8 +166,8 @@ struct pmclog_ev_waits {
 };
 
 /*
- * Ours: what ended the wait of the CALLCHAIN behind it.  Only a THREAD has numbers, a name and
- * addresses: where it was when it woke the other one.
+ * Ours: the waker of the wait in the CALLCHAIN behind it.  Only a THREAD has numbers, a name and
+ * addresses: its call chain when it woke the other one.
  */
 struct pmclog_ev_waker {
 	struct pmclog_ev_callchain pl_chain;

@@ -87,7 +87,7 @@ struct count_spec {
 	uint64_t period;		/* sampling: in events; count_set_period() */
 	struct count_samples samples;	/* … or as the kernel steers it, and what samples have */
 	uint32_t offcpu_rate;		/* … OFFCPU: samples on a CPU in a second */
-	bool offcpu_wakers;		/* … and what ended each wait */
+	bool offcpu_wakers;		/* … and the waker of each wait */
 	uint32_t log;			/* number in records, and ABI_LOG_…; 0: not logged */
 	bool in_tasks;			/* holder_breakpoint: it may slow down its targets only */
 	const char *timer;		/* sampling: the name of the software clock, NULL: none */

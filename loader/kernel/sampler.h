@@ -59,7 +59,7 @@ const struct samplers_maps *samplers_maps(const struct samplers *s);
  */
 int samplers_wait(struct samplers *s, struct reason *why);
 void samplers_unwait(struct samplers *s);
-/* The same for what ends waits: waker.h. */
+/* The same for wakers: waker.h. */
 int samplers_wakers(struct samplers *s, struct reason *why);
 void samplers_unwakers(struct samplers *s);
 /* Records the waits that have not ended, of a PMC of processes that has stopped. */

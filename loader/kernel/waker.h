@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The program that records what ends waits: an instance of bpf/count/waker.bpf.c. */
+/* The program that notes the wakers of threads: an instance of bpf/count/waker.bpf.c. */
 #ifndef PMCBPF_WAKER_H
 #define PMCBPF_WAKER_H
 

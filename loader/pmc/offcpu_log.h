@@ -29,7 +29,7 @@ static inline bool record_is_sample(const struct abi_rec *rec)
 
 /*
  * Writes a wait as one sample for each reason: its length, and the reason before its addresses.
- * `waker`: the record of what ended it, for the part until then; NULL: none.
+ * `waker`: the record of its waker, for the part until the wake-up; NULL: none.
  * True: it is in the log; *c has its flags.
  */
 bool offcpu_log_wait(struct offcpu_log *o, struct sample_python *python, const struct pmc *p,

@@ -33,7 +33,7 @@ static unsigned int kernel_addresses(const struct abi_waker *w)
 	return n;
 }
 
-/* Leaves out what the log may not have, or could not name. */
+/* Leaves out addresses that the log may not have, or could not name. */
 static void waker_trim(struct abi_waker *w, struct abi_rec *chain, const struct pmc *p)
 {
 	unsigned int kernel = kernel_addresses(w);

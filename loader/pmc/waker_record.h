@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The record of what ended a wait: PMC_F_WAKERS. */
+/* The record of a wait's waker: PMC_F_WAKERS. */
 #ifndef PMCBPF_WAKER_RECORD_H
 #define PMCBPF_WAKER_RECORD_H
 

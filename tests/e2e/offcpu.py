@@ -120,7 +120,7 @@ def equal(log, figures):
 
 
 def wakers(log, figures, reason_of, kind):
-    """What ended each long wait of the first thread."""
+    """The wakers of the first thread's long waits."""
     waits = [s for s in inside(log, only(log), figures) if s["reason"] == reason_of and s["ns"] >= 1000000]
     assert len(waits) >= 5, waits
     for s in waits:

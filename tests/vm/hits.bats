@@ -32,7 +32,7 @@ samples_are() {
 	samples_are 90
 }
 
-# elsewhere REASON: the newest kernel takes seconds for each of these programs; others prove what does not depend on it.
+# elsewhere REASON: the newest kernel takes seconds for each of these programs; others prove the rest.
 elsewhere() {
 	[ "$VM_KERNEL" != new-x86 ] || skip "$1"
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# What ends waits, on each kernel.  Kernels differ in how a program sees that it runs in an interrupt.
+# Wakers on each kernel.  Kernels differ in how a program sees that it runs in an interrupt.
 
 load helpers
 
@@ -22,7 +22,7 @@ wakers() {
 	vm_sh 'grep "main;.*take_lock;.*;hold;.*;\[woken by waited\]_\[k\];\[lock\]_\[k\] [0-9]*$" /tmp/folded ||
 		{ cat /tmp/folded; exit 1; }'
 	run vm pmc report --perf-data /tmp/perf.data /tmp/log
-	[[ $status -ne 0 && $output == *"perf.data has no place for what ended a wait"* ]]
+	[[ $status -ne 0 && $output == *"perf.data has no place for wakers"* ]]
 	vm_sh '[ ! -e /tmp/perf.data ]'
 	wakers timer sleep 10 2000000
 	vm_sh 'grep "sleep_often;.*;\[woken by an interrupt\]_\[k\];\[sleep\]_\[k\] [0-9]*$" /tmp/folded || { cat /tmp/folded; exit 1; }'

@@ -248,7 +248,7 @@ enum pmc_event {
 #define PMC_F_LOG_THREXIT	0x00002000	/* … of each thread's count; not FreeBSD's */
 #define PMC_F_CGROUP		0x00004000	/* a cgroup: pmc_attach_cgroup(); not FreeBSD's */
 #define PMC_F_THREAD		0x00008000	/* one thread: pmc_attach_thread(); not FreeBSD's */
-#define PMC_F_WAKERS		0x00080000	/* of waits: who ended them; not FreeBSD's */
+#define PMC_F_WAKERS		0x00080000	/* waits have their wakers; not FreeBSD's */
 /* In pmc_info.pm_flags only, never passed in; a log has the flags of the allocation. */
 #define PMC_F_ATTACHED_TO_OWNER 0x00010000
 #define PMC_F_NEEDS_LOGFILE	0x00020000

@@ -99,7 +99,7 @@ enum pmclog_wait {
 	PMCLOG_WAIT_RUN_QUEUE,		/* runnable, after another wait */
 	PMCLOG_WAIT_PREEMPTED		/* runnable all the time */
 };
-/* What ended a wait. */
+/* Kinds of wakers, which end waits. */
 enum pmclog_waker {
 	PMCLOG_WAKER_THREAD = 1,
 	PMCLOG_WAKER_INTERRUPT,		/* a timer, a device, or work that these left to be done */
