@@ -51,6 +51,11 @@ woken_from_outside() {
 	echo "$output"
 	grep -q ';\[woken by another process\]_\[k\];\[sleep\]_\[k\] [0-9]*$' <<<"$output"
 	run ! grep -q 'woken by sh' <<<"$output"
+	# Of a waker that the user may measure, no kernel address is in the log.
+	vm_sh 'cd /tmp/w; rm -f log; stand -u 1000 -g 1000 pmc record --off-cpu --wakers --no-report -o log waited lock 5 2000000 &&
+		pmc report --folded - log >folded && pmcstat -R log >text'
+	vm_sh 'grep "main;.*take_lock;.*\[kernel\]_\[k\];\[kernel\]_\[k\];.*;hold;.*;\[woken by waited\]" /tmp/w/folded || { cat /tmp/w/folded; exit 1; }'
+	vm_sh 'grep -q "^waker .* \"waited\"" /tmp/w/text && ! grep "^\.\.\. *0xffff" /tmp/w/text'
 }
 
 @test "the kernel has not complained" {
