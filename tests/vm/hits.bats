@@ -32,13 +32,7 @@ samples_are() {
 	samples_are 90
 }
 
-# elsewhere REASON: the newest kernel takes seconds for each of these programs; others prove the rest.
-elsewhere() {
-	[ "$VM_KERNEL" != new-x86 ] || skip "$1"
-}
-
 @test "every nth hit of a tracepoint is a sample, over threads, children and CPUs" {
-	elsewhere "python.bats samples hits of a system call on new-x86; 6.1-x86 and 6.12-arm64 prove the counts"
 	samples -n 10 -P $CALL -n 1 -P $CALL -n 7 -P ${CALL/enter/exit} load calls=1000
 	samples_are 100 1000 142
 	[ "$(grep -c '^callchain .* u$' <<<"$text")" -eq 1242 ]
@@ -62,7 +56,6 @@ elsewhere() {
 }
 
 @test "every nth call that a probe meets, and every return" {
-	elsewhere "the next test has the same program on new-x86; 6.1-x86 and 6.12-arm64 prove the counts"
 	samples -n 10 -P uprobe:/usr/bin/load:load_call -n 1 -P uretprobe:/usr/bin/load:load_call load calls=1000
 	samples_are 100 1000
 	samples -n 4 -d -P uprobe:/usr/bin/load:load_call load calls=50 late=2 forks=2 below=2

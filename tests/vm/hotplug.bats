@@ -195,7 +195,7 @@ descriptors() {
 # runs on a CPU before the daemon has seen it come is rightly EBUSY, and reads of the page make no request: before a
 # target moves there, the test makes one.
 
-@test "REQ-186: a target spins while its CPU goes and comes five times: each read is complete, or EBUSY" {
+@test "REQ-186: a target spins while its CPU goes and comes ten times: each read is complete, or EBUSY" {
 	vm_require_arch arm64
 	local before script=("alloc p tc 0 inst_retired,usr" "child p" "start p" "alloc s sc 1 inst_retired" "start s" "read s")
 
@@ -204,7 +204,7 @@ descriptors() {
 	client "alloc p tc 0 inst_retired,usr" "start p"	# descriptors that the daemon keeps once it has been busy
 	no_rows_in_use
 	before=$(descriptors)
-	for i in 1 2 3 4 5; do
+	for i in 1 2 3 4 5 6 7 8 9 10; do
 		script+=("$off" "atleast p 2" "$on" "atleast p 2" "! usleep 50000" "atleast p 2" "read s")
 	done
 	client "${script[@]}"
