@@ -116,18 +116,17 @@ static __always_inline void waker_take_user(void *ctx, struct abi_waker *w, u32 
 static __always_inline void waker_take_thread(void *ctx, struct waker_state *state)
 {
 	struct abi_waker *w = &state->w;
+	bool cut = false;
 	u64 skip = 0;
 	u32 n;
-	long got;
 
 	put_numbers(&state->rec);
 	w->pid = state->rec.pid;
 	w->tid = state->rec.tid;
 	bpf_get_current_comm(w->name, sizeof(w->name));
 	site_find(ctx, &skip);
-	got = bpf_get_stack(ctx, w->pc, ABI_WAKER_KERNEL * 8, skip & 0xff);
-	n = got > 0 ? (u32)got / 8 : 0;
-	w->flags |= n == ABI_WAKER_KERNEL ? ABI_REC_CUT_INSIDE : 0;
+	n = chain(ctx, w->pc, ABI_WAKER_KERNEL, skip & 0xff, &cut);
+	w->flags |= cut ? ABI_REC_CUT_INSIDE : 0;
 	w->n = n;
 	waker_take_user(ctx, w, n, w->pid);
 }

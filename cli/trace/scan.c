@@ -158,19 +158,20 @@ static bool scan_skim(const uint8_t *data)
 	return memcmp(data, KTR_REGION_MAGIC, sizeof(KTR_REGION_MAGIC)) == 0;
 }
 
-/* Copies the part of the memory into the chunk, unless it is a page of nothing. */
-static int scan_read(struct scan *s, uint64_t at, uint8_t *chunk, size_t len, bool *found)
+/* Copies the part of the memory into the chunk and looks at it, unless it is a page of nothing. */
+static int scan_read(struct scan *s, uint64_t at, uint8_t *chunk, size_t len)
 {
 	size_t done = 0;
 	int err = 0;
 
-	*found = true;
-	if (s->mem->slow && at % KTR_REGION_PAGE == 0 && len == KTR_REGION_PAGE) {
+	if (s->mem->slow && len == KTR_REGION_PAGE) {
 		done = SKIM;
 		err = memory_get(s->mem, at, chunk, done);
-		*found = !err && scan_skim(chunk);
+		if (err || !scan_skim(chunk))
+			return err;
 	}
-	return err || !*found ? err : memory_get(s->mem, at + done, chunk + done, len - done);
+	err = memory_get(s->mem, at + done, chunk + done, len - done);
+	return err ?: scan_look_at(s, at, chunk, len);
 }
 
 static int scan_look_through(struct scan *s, const struct memory_range *range, uint8_t *chunk)
@@ -180,16 +181,12 @@ static int scan_look_through(struct scan *s, const struct memory_range *range, u
 	int err = 0;
 
 	for (size_t len; at < range->end && !err; at += len) {
-		bool found;
-
 		/* From one boundary to the next. */
 		len = (size_t)(most - at % most);
 		if (len > range->end - at)
 			len = (size_t)(range->end - at);
-		err = scan_read(s, at, chunk, len, &found);
-		if (!err && found)
-			err = scan_look_at(s, at, chunk, len);
-		else if (err == -EFAULT)
+		err = scan_read(s, at, chunk, len);
+		if (err == -EFAULT)
 			return fail(EX_DATAERR, "ERROR: %s: truncated: memory at 0x%llx is not "
 				    "there", s->name, (unsigned long long)at);
 	}
