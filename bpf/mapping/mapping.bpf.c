@@ -66,6 +66,7 @@ struct {
  */
 struct workspace {
 	u32 busy;
+	u32 placed;			/* the new mapping is in `to` */
 	struct unwind_process to;
 };
 struct {
@@ -225,12 +226,16 @@ static __always_inline u32 area_file(struct task_struct *task, const struct area
 
 /* --- a process's mappings --------------------------------------------------------------------- */
 
+/*
+ * What changes from call to call of rearrange_one() is not here, on the stack: verifiers before
+ * Linux 6.7 follow one call only, and make a constant of what has one value then.
+ */
 struct rearrange {
 	const struct unwind_process *from;
 	struct unwind_process *to;
+	u32 *placed;
 	struct unwind_mapping new;
 	u64 end;			/* of the new one */
-	bool placed;
 };
 
 static __always_inline void rearrange_put(struct rearrange *r, u64 start, u64 end, u64 origin,
@@ -253,9 +258,9 @@ static __always_inline void rearrange_put(struct rearrange *r, u64 start, u64 en
 
 static __always_inline void rearrange_place(struct rearrange *r)
 {
-	if (!r->placed)
+	if (!*r->placed)
 		rearrange_put(r, r->new.start, r->end, r->new.origin, r->new.file);
-	r->placed = true;
+	*r->placed = true;
 }
 
 /* An old mapping, without its part that the new one covers. */
@@ -310,7 +315,7 @@ static __always_inline void process_rearrange(struct unwind_process *p, struct r
 {
 	u32 bytes;
 
-	r->to->n = r->to->stale = 0;
+	r->to->n = r->to->stale = *r->placed = 0;
 	bpf_loop(p->n, rearrange_one, r, 0);
 	rearrange_place(r);
 	bytes = r->to->n * sizeof(struct unwind_mapping);
@@ -330,6 +335,7 @@ __noinline int mapping_put(struct unwind_process *p, struct area *a, u32 file)
 	if (!p || !a || !w)
 		return 0;
 	r.to = &w->to;
+	r.placed = &w->placed;
 	r.new.start = a->start;
 	r.new.origin = area_origin(a);
 	r.new.file = file;

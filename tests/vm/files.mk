@@ -73,12 +73,12 @@ $(VM_OVERLAY)/%/usr/bin/waited: tests/e2e/waited.c
 	@mkdir -p $(@D)
 	$(Q)$(call vm_cc,$*) -D_GNU_SOURCE -fno-omit-frame-pointer -fno-optimize-sibling-calls -no-pie -static -pthread -o $@ $<
 
-# Return addresses are signed where the CPU can do so.
+# Return addresses are signed where the CPU can do so.  A slow machine's samples are to be of the shapes, not of their start.
 $(VM_OVERLAY)/%/usr/bin/unwound: tests/e2e/unwound.c
 	$(call say,CC,$@)
 	@mkdir -p $(@D)
-	$(Q)$(call vm_cc,$*) -D_GNU_SOURCE -Wno-unused-parameter -fomit-frame-pointer -fno-optimize-sibling-calls \
-		$(if $(filter arm64,$*),-mbranch-protection=pac-ret) -pthread -o $@ $<
+	$(Q)$(call vm_cc,$*) -D_GNU_SOURCE -DRUN_NS=600000000 -Wno-unused-parameter -fomit-frame-pointer \
+		-fno-optimize-sibling-calls $(if $(filter arm64,$*),-mbranch-protection=pac-ret) -pthread -o $@ $<
 
 # The raw client of tests/e2e, for behaviour that depends on the kernel.
 $(VM_OVERLAY)/%/usr/bin/wireclient: $(WIRECLIENT_SRCS) tests/e2e/wireclient.h lib/base/wire.h

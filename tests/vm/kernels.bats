@@ -125,6 +125,32 @@ refused() {
 	done
 }
 
+# Of a program without frame pointers, which signs return addresses on arm64, and whose leaves have theirs in a register
+# there.
+@test "call chains by call frame information: no frame differs from libdwfl's on the same registers and stack" {
+	supported
+	# shellcheck disable=SC2016 # the guest's shell expands it
+	run vm_sh 'status=0
+		pid=$(pidof pmcbpfd | tr " " "\n" | sort -n | head -n 1)
+		pmccontrol --tunable kern.hwpmc.debugflags=sampling=read
+		pmcstat -q -n 1000000000 -S PAGE_FAULT.ALL -O /tmp/all & stat=$!
+		until grep -q "files wait" /tmp/pmcbpfd.log; do usleep 20000; unwound vfork; done
+		until tail -n 1 /tmp/pmcbpfd.log | grep -q " 0 files wait"; do usleep 20000; done
+		for shape in leaf signal sized compiled vfork anywhere; do
+			truth -d $pid unwound $shape >/tmp/truth 2>/tmp/wrong || { status=1; head -n 6 /tmp/wrong; }
+			echo "$shape $(sed -n "s/^kernel: samples/samples/p" /tmp/truth)"
+		done
+		kill -INT $stat
+		wait $stat
+		exit $status'
+	echo "$output"
+	status_is 0
+	[ "$(grep -c samples <<<"$output")" -eq 6 ]
+	while IFS=' ,' read -r shape _ samples _ whole _; do
+		[ "$samples" -ge 20 ] && [ $((whole * 100)) -ge $((samples * 95)) ]
+	done <<<"$output"
+}
+
 @test "the kernel has not complained" {
 	vm_clean_log
 }
