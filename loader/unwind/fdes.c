@@ -96,8 +96,8 @@ static int fdes_add_start(struct fdes *fs, struct reason *why)
 static int fdes_add_known(struct fdes *fs, const struct image_known *known, struct reason *why)
 {
 	const uint64_t end = known->start + known->size;
-	const uint64_t pushed_end = known->pushed + known->pushed_size;
-	int err;
+	uint64_t at = known->start;
+	int err = 0;
 
 	if (image_clip(fs->image, known->start, known->size) != known->size)
 		return 0;
@@ -107,11 +107,13 @@ static int fdes_add_known(struct fdes *fs, const struct image_known *known, stru
 		if (first < end && first + fs->list[i].size > known->start)
 			return 0;
 	}
-	if (!known->pushed_size)
-		return fdes_add(fs, known->start, known->size, FDE_LEAF, why);
-	err = fdes_add(fs, known->start, known->pushed - known->start, FDE_LEAF, why);
-	err = err ?: fdes_add(fs, known->pushed, known->pushed_size, FDE_PUSHED, why);
-	return err ?: fdes_add(fs, pushed_end, end - pushed_end, FDE_LEAF, why);
+	for (uint32_t i = 0; i < IMAGE_KNOWN_PARTS && !err; i++) {
+		const struct image_part *part = &known->parts[i];
+
+		err = fdes_add(fs, at, part->size, FDE_KNOWN + part->stack, why);
+		at += part->size;
+	}
+	return err;
 }
 
 static int fdes_compare(const void *a, const void *b)

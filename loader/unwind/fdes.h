@@ -9,9 +9,8 @@
 /* Pseudo entries, in fde.entry. */
 #define FDE_END	   UINT32_MAX		/* code that has no caller */
 #define FDE_SIGNAL (UINT32_MAX - 1)	/* the kernel's sigreturn trampoline */
-#define FDE_LEAF   (UINT32_MAX - 2)	/* the stack is as at the call */
-#define FDE_PUSHED (UINT32_MAX - 3)	/* image_known.pushed */
-#define FDE_PSEUDO FDE_PUSHED		/* the first of them */
+#define FDE_KNOWN  (FDE_SIGNAL - IMAGE_STACKS) /* + enum image_stack: a part of a known section */
+#define FDE_PSEUDO FDE_KNOWN		/* the first of them */
 
 #define FDES_CIES 64u
 

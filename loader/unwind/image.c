@@ -12,6 +12,8 @@
 #define X86_64_UNWIND	0x70000001u	/* the type of .eh_frame by the x86-64 ABI */
 #define NAME_MAX_SIZE	16u		/* of the sections that are looked for */
 #define PLT_FIRST_SIZE	32u		/* of arm64's first entry, which calls the linker */
+#define PLT_ENTRY_SIZE	16u		/* of x86-64 */
+#define PLT_SIZE_MAX	(1u << 20)	/* of x86-64's .plt */
 #define INIT_SIZE_MAX	256u		/* of .init and .fini */
 
 struct image_file {
@@ -237,22 +239,112 @@ static int image_frame_read(struct image_file *f, struct image *image)
 
 /* --- code without information ----------------------------------------------------------------- */
 
+static void image_part_add(struct image_known *known, uint64_t size, enum image_stack stack)
+{
+	struct image_part *part = known->parts;
+
+	while (part->size)
+		part++;
+	*part = (struct image_part){ size, stack };
+	known->size += size;
+}
+
 /* The first entry begins with its push; or with a landing pad, and the push behind it. */
-static int image_plt_read(struct image_file *f, const Elf64_Shdr *sh, struct image_known *known)
+static int image_plt_arm64(struct image_file *f, const Elf64_Shdr *sh, struct image_known *known)
 {
 	static const uint32_t push = 0xa9bf7bf0;	/* stp x16, x30, [sp, #-16]! */
-	uint32_t words[2];
+	uint32_t words[2] = { 0 }, at = 0;
+	int err = 0;
+
+	if (sh->sh_size >= PLT_FIRST_SIZE)
+		err = image_bytes(f, sh->sh_offset, words, sizeof(words));
+	if (err)
+		return err;
+	if (words[0] == push || words[1] == push)
+		at = words[0] == push ? 4 : 8;
+	if (at) {
+		image_part_add(known, at, IMAGE_CALLED);
+		image_part_add(known, PLT_FIRST_SIZE - at, IMAGE_PUSHED);
+	}
+	if (sh->sh_size > known->size)
+		image_part_add(known, sh->sh_size - known->size, IMAGE_CALLED);
+	return 0;
+}
+
+/* An entry of a procedure linkage table; the bits of `any` are bytes that differ. */
+struct plt_entry {
+	uint8_t code[PLT_ENTRY_SIZE];
+	uint16_t any;
+	enum image_stack stack;
+};
+
+static bool plt_entry_is(const struct plt_entry *entry, const uint8_t *code)
+{
+	for (unsigned int i = 0; i < PLT_ENTRY_SIZE; i++)
+		if (!(entry->any >> i & 1) && entry->code[i] != code[i])
+			return false;
+	return true;
+}
+
+/* How many bytes of entries like this there are. */
+static size_t plt_entries_size(const struct plt_entry *entry, const uint8_t *code, size_t size)
+{
+	size_t at = 0;
+
+	while (at + PLT_ENTRY_SIZE <= size && plt_entry_is(entry, code + at))
+		at += PLT_ENTRY_SIZE;
+	return at;
+}
+
+static void image_plt_parts(const uint8_t *code, size_t size, struct image_known *known)
+{
+	/* push x(%rip); jmp *x(%rip); nop */
+	static const struct plt_entry first = {
+		{ 0xff, 0x35, 0, 0, 0, 0, 0xff, 0x25, 0, 0, 0, 0, 0x0f, 0x1f, 0x40, 0 },
+		.any = 0x0f3c,
+	};
+	static const struct plt_entry entries[] = {
+		/* jmp *x(%rip); push $n; jmp */
+		{ { 0xff, 0x25, 0, 0, 0, 0, 0x68, 0, 0, 0, 0, 0xe9 }, 0xf7bc, IMAGE_PLT },
+		/* endbr64; push $n; jmp; nop */
+		{ { 0xf3, 0x0f, 0x1e, 0xfa, 0x68, 0, 0, 0, 0, 0xe9, 0, 0, 0, 0, 0x66, 0x90 },
+		  0x3de0, IMAGE_PLT_PAD },
+		/* endbr64; jmp *x(%rip); nop */
+		{ { 0xf3, 0x0f, 0x1e, 0xfa, 0xff, 0x25, 0, 0, 0, 0, 0x66, 0x0f, 0x1f, 0x44, 0, 0 },
+		  0x03c0, IMAGE_CALLED },
+	};
+	const size_t head = plt_entry_is(&first, code) ? PLT_ENTRY_SIZE : 0;
+
+	for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++) {
+		if (plt_entries_size(&entries[i], code + head, size - head) != size - head)
+			continue;
+		/* An entry has pushed its number before it comes here. */
+		if (head) {
+			image_part_add(known, 6, IMAGE_PUSHED);
+			image_part_add(known, PLT_ENTRY_SIZE - 6, IMAGE_PUSHED_TWO);
+		}
+		image_part_add(known, size - head, entries[i].stack);
+		return;
+	}
+}
+
+/* As lld writes it; other linkers give theirs information. */
+static int image_plt_x86(struct image_file *f, const Elf64_Shdr *sh, struct image_known *known)
+{
+	const uint64_t size = sh->sh_size;
+	uint8_t *code;
 	int err;
 
-	if (sh->sh_size < PLT_FIRST_SIZE)
+	if (sh->sh_addr % PLT_ENTRY_SIZE || size % PLT_ENTRY_SIZE || size > PLT_SIZE_MAX)
 		return 0;
-	err = image_bytes(f, sh->sh_offset, words, sizeof(words));
-	for (uint32_t i = 0; !err && !known->pushed_size && i < 2; i++) {
-		if (words[i] != push)
-			continue;
-		known->pushed = sh->sh_addr + 4 * i + 4;
-		known->pushed_size = PLT_FIRST_SIZE - 4 * i - 4;
-	}
+	code = malloc(size);
+	if (!code)
+		return deny(f->why, -ENOMEM, "no memory for its %llu bytes of .plt",
+			    (unsigned long long)size);
+	err = image_bytes(f, sh->sh_offset, code, size);
+	if (!err)
+		image_plt_parts(code, size, known);
+	free(code);
 	return err;
 }
 
@@ -281,7 +373,7 @@ static uint32_t image_init_step(const uint8_t *at, size_t left)
 	return 0;
 }
 
-/* endbr64, or not; sub $8,%rsp; calls; add $8,%rsp; ret.  Size 0: something else. */
+/* endbr64, or not; sub $8,%rsp; calls; add $8,%rsp; ret.  No part: something else. */
 static int image_init_read(struct image_file *f, const Elf64_Shdr *sh, struct image_known *known)
 {
 	static const uint8_t pad[] = { 0xf3, 0x0f, 0x1e, 0xfa }, sub[] = { 0x48, 0x83, 0xec, 8 },
@@ -291,7 +383,6 @@ static int image_init_read(struct image_file *f, const Elf64_Shdr *sh, struct im
 	uint32_t step, at = 0, first;
 	int err;
 
-	known->size = 0;
 	if (size > sizeof(code) || size < sizeof(sub) + sizeof(add))
 		return 0;
 	err = image_bytes(f, sh->sh_offset, code, size);
@@ -306,9 +397,9 @@ static int image_init_read(struct image_file *f, const Elf64_Shdr *sh, struct im
 		at += step;
 	if (at + sizeof(add) != size || memcmp(code + at, add, sizeof(add)) != 0)
 		return 0;
-	known->size = size;
-	known->pushed = sh->sh_addr + first;
-	known->pushed_size = size - 1 - first;
+	image_part_add(known, first, IMAGE_CALLED);
+	image_part_add(known, size - 1 - first, IMAGE_PUSHED);
+	image_part_add(known, 1, IMAGE_CALLED);
 	return 0;
 }
 
@@ -319,8 +410,11 @@ static int image_known_read(struct image_file *f, struct image *image)
 		const char *section;
 		int (*read)(struct image_file *f, const Elf64_Shdr *sh, struct image_known *known);
 	} all[] = {
-		{ UNWIND_ARM64, ".plt", image_plt_read },
-		{ UNWIND_ARM64, ".iplt", image_plt_read },
+		{ UNWIND_ARM64, ".plt", image_plt_arm64 },
+		{ UNWIND_ARM64, ".iplt", image_plt_arm64 },
+		{ UNWIND_X86_64, ".plt", image_plt_x86 },
+		{ UNWIND_X86_64, ".plt.sec", image_plt_x86 },
+		{ UNWIND_X86_64, ".iplt", image_plt_x86 },
 		{ UNWIND_X86_64, ".init", image_init_read },
 		{ UNWIND_X86_64, ".fini", image_init_read },
 	};
@@ -337,7 +431,7 @@ static int image_known_read(struct image_file *f, struct image *image)
 			if (all[k].arch != image->arch || image->nknown == IMAGE_KNOWN ||
 			    !image_section_is(f, sh, all[k].section))
 				continue;
-			*known = (struct image_known){ .start = sh->sh_addr, .size = sh->sh_size };
+			*known = (struct image_known){ .start = sh->sh_addr };
 			err = all[k].read(f, sh, known);
 			image->nknown += known->size != 0;
 		}

@@ -5,7 +5,18 @@
 
 #include "cfi.h"
 
-#define IMAGE_KNOWN 2u
+#define IMAGE_KNOWN	  5u
+#define IMAGE_KNOWN_PARTS 3u
+
+/* What has been pushed since a call, in code without information. */
+enum image_stack {
+	IMAGE_CALLED,			/* nothing */
+	IMAGE_PUSHED,			/* x86-64: one word; arm64: return address and x16 */
+	IMAGE_PUSHED_TWO,		/* two words */
+	IMAGE_PLT,			/* in each 16 bytes one word, by what is before byte 11 … */
+	IMAGE_PLT_PAD,			/* … or before byte 9 */
+	IMAGE_STACKS
+};
 
 struct image {
 	enum unwind_arch arch;
@@ -17,13 +28,15 @@ struct image {
 	uint64_t trampoline;		/* the vdso's for signals, without information; 0: none */
 	uint32_t trampoline_size;
 	/*
-	 * Code without information that is always the same: arm64's procedure linkage tables, and
-	 * x86-64's .init and .fini.  The stack is as at the call, but for one part.
+	 * Code without information that is always the same: procedure linkage tables of arm64 and
+	 * of the linker lld, and x86-64's .init and .fini.
 	 */
 	struct image_known {
 		uint64_t start, size;
-		uint64_t pushed, pushed_size;	/* there SP is 16 below the CFA, and the return
-						   address 8; size 0: nowhere */
+		struct image_part {	/* one behind the other, `size` bytes in all */
+			uint64_t size;
+			enum image_stack stack;
+		} parts[IMAGE_KNOWN_PARTS];
 	} known[IMAGE_KNOWN];
 	uint32_t nknown;
 	struct cfi_section frame;

@@ -146,21 +146,27 @@ static int table_state(void *arg, uint64_t address, const struct cfi_state *stat
 /* Functions without instructions. */
 static int table_put_pseudo(struct table_builder *b, uint32_t entry)
 {
-	static const struct unwind_rule rules[] = {
-		[FDE_END - FDE_PSEUDO] = { .cfa = UNWIND_END },
-		[FDE_SIGNAL - FDE_PSEUDO] = { .cfa = UNWIND_SIGNAL },
-		[FDE_PUSHED - FDE_PSEUDO] = { .cfa = UNWIND_SP, .offset = 16,
-					      .ra = UNWIND_AT_CFA, .ra_at = -1 },
+	static const struct unwind_rule end = { .cfa = UNWIND_END },
+					signal = { .cfa = UNWIND_SIGNAL };
+#define TABLE_CALLED(cfa_, offset_, ...)                                                      \
+	{ .cfa = (cfa_), .offset = (offset_), .ra = UNWIND_AT_CFA, .ra_at = -1, __VA_ARGS__ }
+	static const struct unwind_rule known[][IMAGE_STACKS] = {
+		[UNWIND_X86_64] = {
+			[IMAGE_CALLED] = TABLE_CALLED(UNWIND_SP, 8),
+			[IMAGE_PUSHED] = TABLE_CALLED(UNWIND_SP, 16),
+			[IMAGE_PUSHED_TWO] = TABLE_CALLED(UNWIND_SP, 24),
+			[IMAGE_PLT] = TABLE_CALLED(UNWIND_PLT, 8, .add = 8, .reg = 11),
+			[IMAGE_PLT_PAD] = TABLE_CALLED(UNWIND_PLT, 8, .add = 8, .reg = 9),
+		},
+		[UNWIND_ARM64] = {
+			[IMAGE_CALLED] = { .cfa = UNWIND_SP, .ra = UNWIND_SAME },
+			[IMAGE_PUSHED] = TABLE_CALLED(UNWIND_SP, 16),
+		},
 	};
+#undef TABLE_CALLED
 
-	static const struct unwind_rule leafs[] = {
-		[UNWIND_X86_64] = { .cfa = UNWIND_SP, .offset = 8,
-				    .ra = UNWIND_AT_CFA, .ra_at = -1 },
-		[UNWIND_ARM64] = { .cfa = UNWIND_SP, .ra = UNWIND_SAME },
-	};
-
-	return table_put_first(b, entry == FDE_LEAF ? &leafs[b->t->arch] :
-						      &rules[entry - FDE_PSEUDO]);
+	return table_put_first(b, entry == FDE_END ? &end : entry == FDE_SIGNAL ? &signal :
+			       &known[b->t->arch][entry - FDE_KNOWN]);
 }
 
 /* The function has a place of its own up to `end`, where the next one may begin too early. */

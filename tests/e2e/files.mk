@@ -178,13 +178,17 @@ $(O)/tests/dumped: $(O)/obj/tests/e2e/dumped.o $(LIBKTR)
 LINT_C += tests/e2e/unwound.c tests/e2e/unwound_library.c $(filter-out %.bpf.c,$(wildcard tests/e2e/truth*.c))
 LINT_NEEDS += $(O)/tests/truth.skel.h
 INC_tests += -I$(O)/tests
-UNWOUND := $(O)/tests/unwound $(O)/tests/unwound-static $(O)/tests/unwound-static-pie
+UNWOUND := $(O)/tests/unwound $(O)/tests/unwound-static $(O)/tests/unwound-static-pie $(O)/tests/unwound-lld
 UNWOUND_LIBRARIES := $(O)/tests/unwound-100.so $(O)/tests/unwound-3000.so
+UNWOUND_unwound := -DUNWOUND_LIBRARIES
+UNWOUND_unwound-static := -static
+UNWOUND_unwound-static-pie := -static-pie
+UNWOUND_unwound-lld := -fuse-ld=lld
 $(UNWOUND): tests/e2e/unwound.c $(O)/flags
 	$(call say,CC,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -fomit-frame-pointer -fno-optimize-sibling-calls -pthread \
-		$(if $(filter unwound,$(@F)),-DUNWOUND_LIBRARIES,$(patsubst unwound-%,-%,$(@F))) -o $@ $<
+		$(UNWOUND_$(@F)) -o $@ $<
 
 $(UNWOUND_LIBRARIES): $(O)/tests/unwound-%.so: tests/e2e/unwound_library.c $(O)/flags
 	$(call say,CC,$@)

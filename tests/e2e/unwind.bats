@@ -65,6 +65,16 @@ most_are_whole() {
 	most_are_whole
 }
 
+@test "unwind: PLT entries that the linker lld has written, which have no information" {
+	learn_unwound unwound-lld
+	walk unwound-lld linked
+	most_are_whole
+	# libdwfl guesses there.
+	[[ $output =~ equal\ ([0-9]+) ]]
+	[ $whole -gt "${BASH_REMATCH[1]}" ]
+	[ $whole_in_kernel -gt $equal_in_kernel ]
+}
+
 @test "unwind: through the C library's .init section, where libdwfl has no information" {
 	learn_unwound unwound
 	walk unwound init

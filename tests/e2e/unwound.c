@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Stacks of all shapes that a compiler makes, without frame pointers: unwound SHAPE runs 200 ms of
+ * Stacks of all shapes that a compiler makes, without frame pointers: unwound SHAPE runs RUN_NS of
  * its CPU time at the innermost frame of one.
  */
 #include <dlfcn.h>
+#include <gnu/libc-version.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -14,9 +15,12 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 
+#ifndef RUN_NS
 #define RUN_NS	200000000
+#endif
 #define LEVELS	60
 #define COLD	__attribute__((noinline))
 
@@ -240,6 +244,37 @@ COLD static void in_leaf(void)
 		idle(20000);
 }
 
+#ifdef __x86_64__
+#define TRAP_FLAG 0x100
+
+/* Called for each instruction; works while that is the first of an entry. */
+static void stepped(int signal, siginfo_t *info, void *context)
+{
+	static const uint8_t jump[] = { 0xff, 0x25 };	/* jmp *x(%rip) */
+	greg_t *regs = ((ucontext_t *)context)->uc_mcontext.gregs;
+
+	if (memcmp((const void *)regs[REG_RIP], jump, sizeof(jump)) != 0)
+		return;
+	regs[REG_EFL] &= ~(greg_t)TRAP_FLAG;
+	deep(3);
+}
+
+/* A signal's handler, at an entry of the procedure linkage table. */
+COLD static void linked(void)
+{
+	struct sigaction act = { .sa_sigaction = stepped, .sa_flags = SA_SIGINFO };
+
+	sigaction(SIGTRAP, &act, NULL);
+	__asm__ volatile("pushfq; orq %0, (%%rsp); popfq" : : "i"(TRAP_FLAG) : "memory", "cc");
+	sink += (unsigned int)*gnu_get_libc_version();
+}
+#else
+COLD static void linked(void)
+{
+	exit(2);
+}
+#endif
+
 /*
  * The C library's .init section has no call frame information on x86-64.  It calls this function,
  * which a profiler's start-up code defines, where there is one.
@@ -356,8 +391,8 @@ int main(int argc, char **argv)
 		{ "signal", on_signal }, { "fault", on_fault }, { "near", on_near_stack },
 		{ "leaf", in_leaf }, { "vfork", in_child }, { "compiled", compiled },
 		{ "callback", called_back }, { "threads", in_threads }, { "calls", calls },
-		{ "anywhere", anywhere }, { "asleep", asleep }, { "init", in_init },
-		{ "lost", lost },
+		{ "anywhere", anywhere }, { "linked", linked }, { "asleep", asleep },
+		{ "init", in_init }, { "lost", lost },
 	};
 	const char *shape = argc > 1 ? argv[1] : "";
 
