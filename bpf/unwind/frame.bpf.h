@@ -14,7 +14,8 @@
 
 #include "unwind_abi.h"
 
-#define WALK_ROOM 1025			/* addresses of a scratch array: see log_abi.h */
+#define WALK_ROOM   1025		/* addresses of a scratch array: see log_abi.h */
+#define WALK_WINDOW 32			/* words */
 
 /*
  * Scratch memory of the context in which a program walks.  The state of a walk is here and not on
@@ -35,6 +36,10 @@ struct walk {
 	__u64 add;			/* of the frame's segment */
 	__u64 python_bias;		/* from that file's addresses to the process's */
 	__u64 sp[WALK_ROOM];		/* of each frame */
+	/* The stack from window_at on, for reads at less than window_room bytes above that. */
+	__u64 window_at;
+	__u32 window_room, reserved;
+	__u64 window[WALK_WINDOW];
 };
 
 struct walk_pointers {

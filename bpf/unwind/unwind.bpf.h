@@ -6,6 +6,9 @@
  *	UNWIND_READ(arg, to, size, address)	0: all bytes have been read
  *	UNWIND_REGISTER(arg, number, to)	0: a register of the first frame has been read
  *
+ * and may define UNWIND_READ_FRAME(arg, to, address) for a word of a frame.  Those of the next
+ * frames are above it, often within some hundred bytes.
+ *
  * Invariants: registers that are not known are never used, and a frame's CFA is above the one
  * before it unless a signal came between; so a walk ends, at the latest at its limit of frames.
  */
@@ -13,6 +16,10 @@
 #define PMCBPF_UNWIND_BPF_H
 
 #include "unwind_abi.h"
+
+#ifndef UNWIND_READ_FRAME
+#define UNWIND_READ_FRAME(arg, to, address) UNWIND_READ(arg, to, sizeof(*(to)), address)
+#endif
 
 #define UNWIND_FP_REACH	 (1u << 20)	/* between a frame and the frame record of its caller */
 
@@ -74,7 +81,7 @@ static inline int unwind_return_read(const struct unwind_regs *r, const struct u
 		return r->first && !UNWIND_REGISTER(arg, rule->ra_at, pc) ? UNWIND_CALLER :
 									    UNWIND_CUT_REGISTER;
 	default:
-		return UNWIND_READ(arg, pc, sizeof(*pc), cfa + (__s64)rule->ra_at * UNWIND_UNIT) ?
+		return UNWIND_READ_FRAME(arg, pc, cfa + (__s64)rule->ra_at * UNWIND_UNIT) ?
 			       UNWIND_CUT_STACK : UNWIND_CALLER;
 	}
 }
@@ -99,7 +106,7 @@ static inline int unwind_pointer_read(const struct unwind_regs *r, const struct 
 		break;
 	default: return 0;
 	}
-	return !UNWIND_READ(arg, fp, sizeof(*fp), at);
+	return !UNWIND_READ_FRAME(arg, fp, at);
 }
 
 /* The kernel has put the interrupted code's registers onto the stack. */
@@ -148,8 +155,8 @@ static inline void unwind_bx_follow(struct unwind_regs *r, const struct unwind_r
 static inline int unwind_step(struct unwind_regs *r, const struct unwind_rule *rule, int arm64,
 			      void *arg)
 {
-	__u64 cfa = 0, fp = r->fp, pc = 0, pair[2];
-	int result;
+	__u64 cfa = 0, fp = r->fp, pc = 0;
+	int result, fp_known;
 
 	switch (rule->cfa) {
 	case UNWIND_NONE: return UNWIND_CUT_RULE;
@@ -164,18 +171,12 @@ static inline int unwind_step(struct unwind_regs *r, const struct unwind_rule *r
 	if (cfa < r->sp || (cfa == r->sp && !r->exact && !r->first))
 		return UNWIND_CUT_STUCK;
 	unwind_bx_follow(r, rule, cfa);
-	/* Usually both are in the frame, one above the other: one read. */
-	if (rule->ra == UNWIND_AT_CFA && rule->fp == UNWIND_AT_CFA &&
-	    rule->fp_at == rule->ra_at - 1 &&
-	    !UNWIND_READ(arg, pair, sizeof(pair), cfa + (__s64)rule->fp_at * UNWIND_UNIT)) {
-		r->fp_known = 1;
-		unwind_leave(r, cfa, pair[0], pair[1]);
-		return UNWIND_CALLER;
-	}
+	/* First the lower one of the two. */
+	fp_known = unwind_pointer_read(r, rule, cfa, &fp, arg);
 	result = unwind_return_read(r, rule, cfa, &pc, arg);
 	if (result != UNWIND_CALLER)
 		return result;
-	r->fp_known = unwind_pointer_read(r, rule, cfa, &fp, arg);
+	r->fp_known = fp_known;
 	unwind_leave(r, cfa, fp, pc);
 	return UNWIND_CALLER;
 }
