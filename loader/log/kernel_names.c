@@ -369,6 +369,8 @@ size_t name_search_records(struct name_search *l, const uint8_t **records)
 			pending_name(l);
 		else if (n->hidden)
 			l->npending = l->tried = 0;
+		else	/* An earlier log's is gone: until the next one nothing is due. */
+			l->reads = n->reads;
 		if (table_wanted(l))
 			table_request(n);
 		if (!l->last || !l->npending || !n->reading)

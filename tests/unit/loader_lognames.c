@@ -2,6 +2,7 @@
 /* The names of kernel functions in logs, over a file like /proc/kallsyms. */
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "loader/log/kernel_names.h"
 #include "tests/unit/loader/logs.h"
 #include "tests/unit/loader/reaped.h"
 #include "scratch.h"
@@ -316,12 +318,55 @@ static void test_many(void **state)
 	close(fd);
 }
 
+/* --- the search itself ------------------------------------------------------------------------ */
+
+static void nothing_ready(void *arg) { }
+
+/* A search whose log has an address. */
+static struct name_search *search_new(struct kernel_names *n, const struct logclock *clock)
+{
+	const struct pmclog_ev_callchain chain = { .pl_npc = 1 };
+	const uint64_t pc = TEXT + 0x1234;
+	struct name_search *s = name_search_new(n, clock);
+	uint8_t record[LOGREC_MAX];
+	size_t size = logrec_callchain_size(clock, 1);
+
+	assert_non_null(s);
+	logrec_callchain(record, clock, 0, &chain, &pc);
+	assert_int_equal(name_search_scan(s, record, size), size);
+	return s;
+}
+
+/* The log's thread asks again while something is due: nothing is until the table has been read. */
+static void test_due(void **state)
+{
+	const struct logclock clock = { .format = LOGFMT_NEW };
+	struct kernel_names *n = kernel_names_new(table_path, NULL, nothing_ready, NULL);
+	const uint8_t *records;
+
+	for (unsigned int i = 0; i < 2; i++) {
+		struct name_search *s = search_new(n, &clock);
+
+		assert_int_equal(name_search_records(s, &records), 0);
+		assert_false(name_search_due(s));
+		kernel_names_serve(n);
+		while (kernel_names_reads(n) == i)
+			sched_yield();
+		assert_true(name_search_due(s));
+		assert_true(name_search_records(s, &records) > 0);
+		assert_false(name_search_due(s));
+		name_search_free(s);
+	}
+	kernel_names_free(n);
+}
+
 int main(void)
 {
 #define LOG_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		LOG_TEST(test_no_kernel), LOG_TEST(test_fresh), LOG_TEST(test_unreadable),
 		LOG_TEST(test_idle), LOG_TEST(test_again), LOG_TEST(test_many),
+		LOG_TEST(test_due),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
