@@ -47,6 +47,7 @@ UNIT_LIBS_loader_sample_python += -Wl,--wrap=logfile_put -Wl,--wrap=logfile_has 
 UNIT_LIBS_loader_msrdev += -Wl,--wrap=open -Wl,--wrap=ioctl
 UNIT_LIBS_loader_logend += -Wl,--wrap=setsockopt -Wl,--wrap=close -Wl,--wrap=clock_gettime
 UNIT_LIBS_loader_process += -Wl,--wrap=perf_open_life -Wl,--wrap=epoll_ctl -Wl,--wrap=notes_execs_fd -Wl,--wrap=notes_execs
+UNIT_LIBS_loader_breakpoints += -Wl,--wrap=perf_open_task -Wl,--wrap=perf_enable -Wl,--wrap=perf_read -Wl,--wrap=close
 UNIT_LIBS_loader_unwind += -ldw -lelf
 UNIT_OBJS_base_helper := $(UNIT_UTIL_A) $(BASE_A)
 UNIT_OBJS_base_journal := $(O)/obj/loader/base/messages.o $(BASE_A)

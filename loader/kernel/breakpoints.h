@@ -15,10 +15,14 @@ struct breakpoints {
 	bool any_length;	/* 1 to 8 bytes within 8 aligned ones; else 1, 2, 4 or 8 */
 	bool short_code;	/* executions may have length 4 besides sizeof(long) */
 	bool user_only;		/* user addresses: accesses by the kernel are not seen */
+	bool silent;		/* there are registers, but accesses are not counted */
 	uint64_t given;		/* when the latest source was closed, ns; 0: none was */
 };
 
-/* Finds out by opening events of this thread until one fails; holds nothing afterwards. */
+/*
+ * Finds out by opening events of this thread until one fails, and by accesses of its own; holds
+ * nothing afterwards.
+ */
 void breakpoints_discover(struct breakpoints *b);
 
 /* The event of class BREAKPOINT; `type`: enum HW_BREAKPOINT_…. */

@@ -281,6 +281,28 @@ static bool module_taints(char *flags, size_t size)
 	return !file_line("/sys/module/pmcbpf_msr/taint", flags, size) && *flags;
 }
 
+static void gate_breakpoints(struct gates *g)
+{
+	const struct breakpoints *b = &g->rq->d->engine->breakpoints;
+	const uint32_t n = b->data + b->code;
+	struct text *l = gate_begin(g);
+
+	if (n && !b->silent) {
+		text_add(l, "%u registers", n);
+		gate_add(g, WIRE_GATE_OPEN, "breakpoints", l->at, "");
+		return;
+	}
+	if (n)
+		gate_add(g, WIRE_GATE_LIMITS, "breakpoints", "none: the CPU has registers for "
+			 "them, which do not count pmcbpfd's own accesses",
+			 "the hypervisor must let guests use debug registers");
+	else
+		gate_add(g, WIRE_GATE_LIMITS, "breakpoints",
+			 "none: perf has no free register for them",
+			 "end debuggers and perf, then send SIGHUP to pmcbpfd; a kernel without "
+			 "CONFIG_HAVE_HW_BREAKPOINT has none");
+}
+
 static void gates_registers(struct gates *g)
 {
 	const struct msrs *m = &g->rq->d->msr;
@@ -446,6 +468,7 @@ int op_gates(struct request *rq)
 	gate_event_loop(&g);
 	engine_probe(gate_add_feature, &g);
 	gates_hardware(&g);
+	gate_breakpoints(&g);
 	gates_registers(&g);
 	gate_switches(&g);
 	gates_rules(&g);

@@ -26,7 +26,7 @@ print(next("{state}: {finding}; {remedy}".format(**g) for g in json.load(sys.std
 	[ -z "$stderr" ]
 	[ "$(grep -cE '^(ok|limits) +[a-z][^:]*: [^ ]' <<<"$output")" -eq ${#lines[@]} ]
 	for name in kernel 'kernel lockdown' kernel.perf_event_paranoid kernel.nmi_watchdog \
-		kernel.yama.ptrace_scope capabilities container socket daemon 'perf_event_open(2)' 'bpf(2)' \
+		kernel.yama.ptrace_scope capabilities container socket daemon 'perf_event_open(2)' 'bpf(2)' breakpoints \
 		'system-scope counting' 'processes of others' 'names of the kernel'; do
 		name=${name//[()]/.}
 		[ "$(grep -cE "^[a-z]+ +$name: " <<<"$output")" -eq 1 ] ||
