@@ -305,7 +305,7 @@ static int take_row(struct request *rq, struct allocation *p, struct pmc *pmc)
 	unsigned int n = choose_rows(rq, p, choices, &rs);
 	struct owner *o = rq->s->owner;
 	struct reason *why = &rq->r->why;
-	int err = -EINVAL;
+	int err;
 
 	if (n && !o->counts) {
 		int e = count_owner_new(rq->d->engine, o->cred.pid, o->user,
@@ -324,7 +324,9 @@ static int take_row(struct request *rq, struct allocation *p, struct pmc *pmc)
 		if (!err || is_final(p, err))
 			return err;
 	}
-	return refusals_report(&rs, rq, p->class, p->cpu);
+	err = refusals_report(&rs, rq, p->class, p->cpu);
+	/* Clients of groups know this case by an error of its own. */
+	return rs.n && p->a->group ? -ENOSPC : err;
 }
 
 /* Creates the source of records, for sampling PMCs and those with PMC_F_LOG_…. */

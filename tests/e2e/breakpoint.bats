@@ -14,7 +14,8 @@ setup() {
 	WORD=$(address load_word) NEIGHBOUR=$(address load_neighbour) TICK=$(address load_tick)
 	cd "$BATS_TEST_TMPDIR" || return
 	start_daemon
-	REGISTERS=$(pmccontrol -l | sed '/^#CPU 1/,$d' | grep -c BREAKPOINT) || skip "this kernel has no breakpoints"
+	need_breakpoints
+	REGISTERS=$(pmccontrol -l | sed '/^#CPU 1/,$d' | grep -c BREAKPOINT)
 }
 
 registers_are() { [ "$(pmccontrol -l | sed '/^#CPU 1/,$d' | grep -c BREAKPOINT)" -eq "$1" ]; }

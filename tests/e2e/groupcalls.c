@@ -65,6 +65,20 @@ static void make_group(void)
 	OK(pmc_release(third));
 }
 
+/* As many members as have rows. */
+static void fill_rows(void)
+{
+	pmc_id_t more[64];
+	unsigned int n = 0;
+
+	while (n < 64 && !pmc_allocate_group(CALLS, PMC_MODE_TC, 0, PMC_CPU_ANY, &more[n], 0))
+		n++;
+	SAME(n > 0 && n < 64, 1);
+	SAME(errno, ENOSPC);
+	while (n)
+		OK(pmc_release(more[--n]));
+}
+
 static void make_calls(int n)
 {
 	for (int i = 0; i < n; i++) {
@@ -113,6 +127,7 @@ int main(void)
 
 	OK(pmc_init());
 	make_group();
+	fill_rows();
 	read_group(0);
 	FAILS(ENOTTY, pmc_start(ids[0]));
 	OK(pmc_start(ids[1]));

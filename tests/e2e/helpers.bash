@@ -34,6 +34,10 @@ need_root() {
 mount_tracefs() { [ -d /sys/kernel/tracing/events ] || mount -t tracefs tracefs /sys/kernel/tracing; }
 
 # A kernel whose system calls are trace events.
+# Behind start_daemon; some hypervisors never report a breakpoint.
+have_breakpoints() { pmccontrol -l | grep BREAKPOINT >/dev/null; }
+need_breakpoints() { have_breakpoints || skip "this machine has no breakpoints; tests/vm/breakpoint.bats has"; }
+
 need_calls() {
 	need_root
 	mount_tracefs

@@ -45,8 +45,6 @@ refuses() {
 
 # --- breakpoints ---------------------------------------------------------------------------------
 
-need_breakpoints() { pmccontrol -l | grep BREAKPOINT >/dev/null || skip "this kernel has no breakpoints"; }
-
 @test "PERF-136: every nth access is a sample, for each PMC by its own period" {
 	need_breakpoints
 	for load in load load_pie; do

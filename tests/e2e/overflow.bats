@@ -28,8 +28,6 @@ refused() {
 	[[ $status -eq 2 && $output == $1 ]] || { echo "exit $status: $output" >&2; return 1; }
 }
 
-need_breakpoints() { pmccontrol -l | grep BREAKPOINT >/dev/null || skip "this kernel has no breakpoints"; }
-
 # PERF-291, PERF-296: the signal reports data, without a ring or a wake.
 @test "PERF-294, PERF-298: a signal for each overflow: stores and faults of a program" {
 	need_breakpoints

@@ -18,7 +18,7 @@ setup_file() {
 	unset -f pmcbpfd
 	pmcstat -q -o rows -p PAGE_FAULT.ALL -p CPU_CLOCK -p CONTEXT_SWITCHES -p "syscalls:sys_enter_getpid,filter=__syscall_nr > 0" \
 		-c 0 -s PAGE_FAULT.ALL -s CPU_CLOCK -s TSC true
-	pmcstat -q -o rows -p breakpoint:0x404028/4:w true
+	! have_breakpoints || pmcstat -q -o rows -p breakpoint:0x404028/4:w true
 	pmcstat -q -O log -n 100 -P PAGE_FAULT.ALL -n 1000000 -d -S CPU_CLOCK -P CPU_CLOCK true
 	signalled page-faults 10 29 handle start pages=100 stop
 	stop_daemon

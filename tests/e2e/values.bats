@@ -108,6 +108,7 @@ weights() { pmcstat -q -R "$1" | awk '$1 == "values" { split($3, v, "="); n += v
 }
 
 @test "breakpoints: the address that was written, and a steered period" {
+	need_breakpoints
 	at=0x$(nm "$BUILD/tests/load" | awk '$3 == "load_word" { print $1 }')
 	pmcstat -q -P "breakpoint:$at/4:w,period=1,addr" -O log load stores=50
 	values
