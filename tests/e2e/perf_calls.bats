@@ -31,6 +31,9 @@ setup_file() {
 setup() { cd "$BATS_FILE_TMPDIR" || return; }
 teardown() { :; }
 
+# For the daemon of a setup_file that has failed.
+teardown_file() { stop_daemon KILL || true; }
+
 # all PATTERN: each call matches
 all() { refute grep -vE -- "$1" opens; }
 # none PATTERN: no call does
