@@ -54,8 +54,7 @@ static int ksym_add(struct ksyms *k, uint64_t start, const char *module, const c
 		k->names_room = room;
 	}
 	k->entry[k->n++] = (struct ksym_entry){ .start = start, .name = (uint32_t)k->len };
-	strcpy(stpcpy(k->names + k->len, module), name);
-	k->len += len;
+	k->len += (size_t)sprintf(k->names + k->len, "%s%s", module, name) + 1;
 	return 0;
 }
 
