@@ -227,8 +227,8 @@ static __always_inline u32 area_file(struct task_struct *task, const struct area
 /* --- a process's mappings --------------------------------------------------------------------- */
 
 /*
- * What changes from call to call of rearrange_one() is not here, on the stack: verifiers before
- * Linux 6.7 follow one call only, and make a constant of what has one value then.
+ * `placed` points into a map.  Verifiers before Linux 6.7 follow one call of rearrange_one() only:
+ * a flag on the stack would be a constant for them, and its test would be removed.
  */
 struct rearrange {
 	const struct unwind_process *from;

@@ -171,7 +171,7 @@ static inline int unwind_step(struct unwind_regs *r, const struct unwind_rule *r
 	if (cfa < r->sp || (cfa == r->sp && !r->exact && !r->first))
 		return UNWIND_CUT_STUCK;
 	unwind_bx_follow(r, rule, cfa);
-	/* First the lower one of the two. */
+	/* The frame pointer is the lower word: a copy that begins there has both. */
 	fp_known = unwind_pointer_read(r, rule, cfa, &fp, arg);
 	result = unwind_return_read(r, rule, cfa, &pc, arg);
 	if (result != UNWIND_CALLER)

@@ -20,7 +20,7 @@ struct perf_event_spec breakpoints_spec(uint64_t address, uint64_t length, uint3
 	};
 }
 
-/* What the events of this file watch: nobody else comes there. */
+/* The events of this file watch these two.  Nothing else uses them. */
 static volatile uint64_t watched_data;
 static __attribute__((noinline)) void watched_code(void)
 {
@@ -46,7 +46,7 @@ static bool breakpoint_works(uint64_t length, uint32_t type)
 	return fd >= 0;
 }
 
-/* Whether one access is counted as one: some hypervisors keep the exceptions from their guests. */
+/* False: one access does not count as one.  Some hypervisors keep the exceptions from guests. */
 static bool breakpoint_counts(uint64_t length, uint32_t type)
 {
 	int fd = breakpoint_open(length, type);

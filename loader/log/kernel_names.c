@@ -369,7 +369,7 @@ size_t name_search_records(struct name_search *l, const uint8_t **records)
 			pending_name(l);
 		else if (n->hidden)
 			l->npending = l->tried = 0;
-		else	/* An earlier log's is gone: until the next one nothing is due. */
+		else	/* Nothing is due before the table has been read again. */
 			l->reads = n->reads;
 		if (table_wanted(l))
 			table_request(n);

@@ -308,11 +308,9 @@ static int take_row(struct request *rq, struct allocation *p, struct pmc *pmc)
 	int err;
 
 	if (n && !o->counts) {
-		int e = count_owner_new(rq->d->engine, o->cred.pid, o->user,
-					&o->counts, why);
-
-		if (e)
-			return e;
+		err = count_owner_new(rq->d->engine, o->cred.pid, o->user, &o->counts, why);
+		if (err)
+			return err;
 	}
 	for (unsigned int i = 0; i < n; i++) {
 		p->spec.row = choices[i].row;
@@ -325,7 +323,7 @@ static int take_row(struct request *rq, struct allocation *p, struct pmc *pmc)
 			return err;
 	}
 	err = refusals_report(&rs, rq, p->class, p->cpu);
-	/* Clients of groups know this case by an error of its own. */
+	/* Clients of groups expect an error of its own where no row is left. */
 	return rs.n && p->a->group ? -ENOSPC : err;
 }
 

@@ -41,7 +41,7 @@ static int class_breakpoint_add_rows(struct row_table *t, const struct class_mac
 		return row_add_class(t, &class, why);
 	messages_put(m->messages, LOG_WARNING, "no breakpoints: %s", b->silent ?
 		     "the CPU's registers do not count pmcbpfd's own accesses: a hypervisor keeps "
-		     "what they report" :
+		     "their reports" :
 		     "perf has no free register for them, or the kernel lacks "
 		     "CONFIG_HAVE_HW_BREAKPOINT");
 	return 0;

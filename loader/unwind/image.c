@@ -286,14 +286,12 @@ static bool plt_entry_is(const struct plt_entry *entry, const uint8_t *code)
 	return true;
 }
 
-/* How many bytes of entries like this there are. */
-static size_t plt_entries_size(const struct plt_entry *entry, const uint8_t *code, size_t size)
+static bool plt_entries_are(const struct plt_entry *entry, const uint8_t *code, size_t size)
 {
-	size_t at = 0;
-
-	while (at + PLT_ENTRY_SIZE <= size && plt_entry_is(entry, code + at))
-		at += PLT_ENTRY_SIZE;
-	return at;
+	for (size_t at = 0; at < size; at += PLT_ENTRY_SIZE)
+		if (!plt_entry_is(entry, code + at))
+			return false;
+	return true;
 }
 
 static void image_plt_parts(const uint8_t *code, size_t size, struct image_known *known)
@@ -316,7 +314,7 @@ static void image_plt_parts(const uint8_t *code, size_t size, struct image_known
 	const size_t head = plt_entry_is(&first, code) ? PLT_ENTRY_SIZE : 0;
 
 	for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++) {
-		if (plt_entries_size(&entries[i], code + head, size - head) != size - head)
+		if (!plt_entries_are(&entries[i], code + head, size - head))
 			continue;
 		/* An entry has pushed its number before it comes here. */
 		if (head) {

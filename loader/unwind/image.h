@@ -8,13 +8,13 @@
 #define IMAGE_KNOWN	  5u
 #define IMAGE_KNOWN_PARTS 3u
 
-/* What has been pushed since a call, in code without information. */
+/* The words that code without information has pushed since it was called. */
 enum image_stack {
-	IMAGE_CALLED,			/* nothing */
+	IMAGE_CALLED,			/* none */
 	IMAGE_PUSHED,			/* x86-64: one word; arm64: return address and x16 */
 	IMAGE_PUSHED_TWO,		/* two words */
-	IMAGE_PLT,			/* in each 16 bytes one word, by what is before byte 11 … */
-	IMAGE_PLT_PAD,			/* … or before byte 9 */
+	IMAGE_PLT,			/* one from byte 11 of each 16 on … */
+	IMAGE_PLT_PAD,			/* … or from byte 9 on */
 	IMAGE_STACKS
 };
 

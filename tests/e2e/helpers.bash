@@ -33,11 +33,11 @@ need_root() {
 # As every distribution does.
 mount_tracefs() { [ -d /sys/kernel/tracing/events ] || mount -t tracefs tracefs /sys/kernel/tracing; }
 
-# A kernel whose system calls are trace events.
-# Behind start_daemon; some hypervisors never report a breakpoint.
+# Some hypervisors never report a breakpoint.  For use after start_daemon.
 have_breakpoints() { pmccontrol -l | grep BREAKPOINT >/dev/null; }
-need_breakpoints() { have_breakpoints || skip "this machine has no breakpoints; tests/vm/breakpoint.bats has"; }
+need_breakpoints() { have_breakpoints || skip "the daemon found no breakpoints on this machine: pmccontrol --doctor"; }
 
+# A kernel whose system calls are trace events.
 need_calls() {
 	need_root
 	mount_tracefs

@@ -247,7 +247,7 @@ COLD static void in_leaf(void)
 #ifdef __x86_64__
 #define TRAP_FLAG 0x100
 
-/* Called for each instruction; works while that is the first of an entry. */
+/* Called before each instruction; works before the first one of an entry. */
 static void stepped(int signal, siginfo_t *info, void *context)
 {
 	static const uint8_t jump[] = { 0xff, 0x25 };	/* jmp *x(%rip) */
@@ -259,7 +259,7 @@ static void stepped(int signal, siginfo_t *info, void *context)
 	deep(3);
 }
 
-/* A signal's handler, at an entry of the procedure linkage table. */
+/* In a signal's handler, which has interrupted an entry of the procedure linkage table. */
 COLD static void linked(void)
 {
 	struct sigaction act = { .sa_sigaction = stepped, .sa_flags = SA_SIGINFO };

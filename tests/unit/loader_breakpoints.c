@@ -59,7 +59,7 @@ static struct breakpoints found(uint64_t data, uint64_t code)
 	return b;
 }
 
-/* A count that is not that of the accesses is none. */
+/* A machine that counts one access as none, or as two, has no breakpoints. */
 static void test_silent(void **state)
 {
 	struct breakpoints b = found(1, 1);

@@ -337,7 +337,7 @@ static struct name_search *search_new(struct kernel_names *n, const struct logcl
 	return s;
 }
 
-/* The log's thread asks again while something is due: nothing is until the table has been read. */
+/* The log's thread asks again while a name is due.  None is due before the table has been read. */
 static void test_due(void **state)
 {
 	const struct logclock clock = { .format = LOGFMT_NEW };

@@ -73,7 +73,7 @@ $(VM_OVERLAY)/%/usr/bin/waited: tests/e2e/waited.c
 	@mkdir -p $(@D)
 	$(Q)$(call vm_cc,$*) -D_GNU_SOURCE -fno-omit-frame-pointer -fno-optimize-sibling-calls -no-pie -static -pthread -o $@ $<
 
-# Return addresses are signed where the CPU can do so.  A slow machine's samples are to be of the shapes, not of their start.
+# Return addresses are signed where the CPU can do so.  A shape runs so long that the samples of its start are few.
 $(VM_OVERLAY)/%/usr/bin/unwound: tests/e2e/unwound.c
 	$(call say,CC,$@)
 	@mkdir -p $(@D)
