@@ -14,8 +14,9 @@
 
 #include "unwind_abi.h"
 
-#define WALK_ROOM   1025		/* addresses of a scratch array: see log_abi.h */
-#define WALK_WINDOW 32			/* words */
+#include "window.bpf.h"
+
+#define WALK_ROOM 1025			/* addresses of a scratch array: see log_abi.h */
 
 /*
  * Scratch memory of the context in which a program walks.  The state of a walk is here and not on
@@ -36,10 +37,7 @@ struct walk {
 	__u64 add;			/* of the frame's segment */
 	__u64 python_bias;		/* from that file's addresses to the process's */
 	__u64 sp[WALK_ROOM];		/* of each frame */
-	/* The stack from window_at on, for reads at less than window_room bytes above that. */
-	__u64 window_at;
-	__u32 window_room, reserved;
-	__u64 window[WALK_WINDOW];
+	struct window window;
 };
 
 struct walk_pointers {

@@ -26,36 +26,14 @@
 #define WALK_KERNEL_THREAD 0x200000		/* PF_KTHREAD */
 
 #define UNWIND_READ(arg, to, size, address) bpf_probe_read_user(to, size, (void *)(address))
-#define UNWIND_READ_FRAME(arg, to, address) window_read(arg, to, address)
+#define UNWIND_READ_FRAME(arg, to, address)                                                   \
+	window_read(&((struct walk *)(arg))->window, to, address, arg)
 #define UNWIND_REGISTER(arg, number, to)                                                      \
 	((number) < WALK_REGS ?                                                                \
 		 (*(to) = ((struct walk *)(arg))->reg[(number) & (WALK_REGS - 1)], 0) : 1)
 #define UNWIND_FILE(arg, number)  bpf_map_lookup_elem(&unwind_files, &(number))
 #define UNWIND_WORDS(arg, chunk)  chunk_words(chunk)
-
-struct walk;
-static __always_inline long window_read(struct walk *w, u64 *to, u64 address);
 #include "frame.bpf.h"
-
-/*
- * Reads a word.  A call of the helper costs more than the bytes that it copies, and the words of
- * the next frames are above this one: so it copies some more.  At the end of a stack it cannot.
- */
-static __always_inline long window_read(struct walk *w, u64 *to, u64 address)
-{
-	u64 at = address - w->window_at;
-
-	if (at >= w->window_room || at % sizeof(u64)) {
-		w->window_room = 0;
-		if (bpf_probe_read_user(w->window, sizeof(w->window), (void *)address))
-			return bpf_probe_read_user(to, sizeof(*to), (void *)address);
-		w->window_at = address;
-		w->window_room = sizeof(w->window);
-		at = 0;
-	}
-	*to = w->window[at / sizeof(u64) & (WALK_WINDOW - 1)];
-	return 0;
-}
 
 /* Asks the daemon for what is missing; it answers for later samples. */
 static __always_inline void walk_ask(u32 tgid, u32 pid)
@@ -133,7 +111,7 @@ static __always_inline void walk_user(struct walk *w, u64 *to, u32 n, u32 room, 
 	w->r.bx_at = 0;
 	/* A system call's instruction is behind it; the next one may be another function's. */
 	w->r.exact = WALK_CALL(regs) == -1;
-	w->mapping = w->file = w->window_room = 0;
+	w->mapping = w->file = w->window.room = 0;
 	if (WALK_IS_32(regs))
 		w->end = UNWIND_CUT_BITS32;
 	else

@@ -13,9 +13,11 @@
 
 static uint64_t memory[WORDS];
 static uint64_t registers[32];
+static unsigned int reads;
 
 static int memory_read(void *to, size_t n, uint64_t address)
 {
+	reads++;
 	if (address < STACK || address - STACK > sizeof(memory) ||
 	    n > sizeof(memory) - (address - STACK))
 		return -1;
@@ -30,7 +32,11 @@ static int register_read(int number, uint64_t *to)
 }
 
 #define UNWIND_READ(arg, to, size, address) memory_read(to, size, address)
+#define UNWIND_READ_FRAME(arg, to, address) window_read(&window, to, address, arg)
 #define UNWIND_REGISTER(arg, number, to)    register_read(number, (uint64_t *)(to))
+#include <linux/types.h>
+#include "bpf/unwind/window.bpf.h"
+static struct window window;
 #include "bpf/unwind/unwind.bpf.h"
 #include "bpf/unwind/unwind_rows.h"
 
@@ -40,6 +46,8 @@ static struct unwind_regs first_regs(void)
 		memory[i] = 0x1000 + i;
 	for (unsigned int i = 0; i < 32; i++)
 		registers[i] = STACK + 0x80 + i;
+	reads = 0;
+	window.room = 0;
 	return (struct unwind_regs){
 		.pc = 0x400, .sp = STACK, .fp = STACK + 0x40, .lr = 0x777, .mask = ~0ull,
 		.exact = 1, .first = 1, .fp_known = 1, .lr_known = 1, .bx_known = 1,
@@ -112,6 +120,37 @@ static void test_plt(void **state)
 	expect_caller(r, rule, 0x1001, STACK + 16, r.fp);
 }
 
+static void expect_word(unsigned int at, unsigned int wanted_reads)
+{
+	__u64 word = 0;
+
+	assert_int_equal(window_read(&window, &word, STACK + 8 * at, NULL), 0);
+	assert_int_equal(word, 0x1000 + at);
+	assert_int_equal(reads, wanted_reads);
+}
+
+/* The words above the first one are read with it, as far as the stack goes. */
+static void test_window(void **state)
+{
+	__u64 word;
+
+	first_regs();
+	expect_word(4, 1);
+	expect_word(5, 1);
+	expect_word(4 + WINDOW_WORDS - 1, 1);
+	expect_word(4 + WINDOW_WORDS, 2);
+	expect_word(3, 3);
+	/* An address between two words. */
+	assert_int_equal(window_read(&window, &word, STACK + 25, NULL), 0);
+	assert_int_equal(word, 0x04ull << 56 | 0x10);
+	assert_int_equal(reads, 4);
+	expect_word(WORDS - 1, 6);
+	expect_word(WORDS - 1, 8);
+	assert_int_equal(window_read(&window, &word, STACK - 8, NULL), -1);
+	assert_int_equal(reads, 10);
+	expect_word(4, 11);
+}
+
 static void test_frame_pointer(void **state)
 {
 	const struct unwind_regs r = first_regs();
@@ -121,6 +160,7 @@ static void test_frame_pointer(void **state)
 	rule.fp = UNWIND_AT_CFA;
 	rule.fp_at = -2;
 	expect_caller(r, rule, 0x1003, STACK + 32, 0x1002);
+	assert_int_equal(reads, 1);
 	rule.fp_at = -4;
 	expect_caller(r, rule, 0x1003, STACK + 32, 0x1000);
 	rule.fp = UNWIND_AT_FP;
@@ -383,7 +423,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_cfa), cmocka_unit_test(test_plt),
-		cmocka_unit_test(test_frame_pointer), cmocka_unit_test(test_registers),
+		cmocka_unit_test(test_window), cmocka_unit_test(test_frame_pointer),
+		cmocka_unit_test(test_registers),
 		cmocka_unit_test(test_bx), cmocka_unit_test(test_link_register),
 		cmocka_unit_test(test_ends),
 		cmocka_unit_test(test_signal), cmocka_unit_test(test_pointer_step),
