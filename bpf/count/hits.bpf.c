@@ -24,6 +24,8 @@
 /* In the loop over samples the verifier would follow the walk for each of its states. */
 #define SAMPLE_WALK(walk, s, n, room) hit_walk((walk)->place, n, room)
 int hit_walk(unsigned int place, unsigned int n, unsigned int room);
+#define SAMPLE_STACK(walk) hit_stack((walk)->place)
+int hit_stack(unsigned int place);
 #define SAMPLE_PYTHON(walk) hit_python((walk)->place)
 int hit_python(unsigned int place);
 
@@ -44,6 +46,7 @@ struct rings_map rings SEC(".maps");
 struct hit_rooms_map hit_rooms SEC(".maps");
 struct hit_scratch_map hit_scratch SEC(".maps");
 struct hit_walks_map hit_walks SEC(".maps");
+struct hit_stacks_map hit_stacks SEC(".maps");
 struct hit_pythons_map hit_pythons SEC(".maps");
 struct hit_codes_map hit_codes SEC(".maps");
 struct codes_sent_map codes_sent SEC(".maps");
@@ -148,6 +151,15 @@ __noinline int hit_walk(u32 place, u32 n, u32 room)
 
 	if (s && walk)
 		walk_user(walk, s->pc, n, room, s->rec.pid);
+	return 0;
+}
+
+/* Likewise. */
+__noinline int hit_stack(u32 place)
+{
+	stack_sample_put(bpf_map_lookup_elem(&hit_scratch, &place),
+			 bpf_map_lookup_elem(&hit_walks, &place),
+			 bpf_map_lookup_elem(&hit_stacks, &place));
 	return 0;
 }
 
@@ -271,10 +283,24 @@ int on_hit_call(void *ctx)
 	return 1;
 }
 
+/*
+ * From Linux 6.13 on each CPU has one stack of its own for such a program, and the kernel takes
+ * care that no second run begins on it; but not for probes in user code, where a run is preempted
+ * and another task's destroys its variables.  A program with a tail call runs on the task's stack.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, u32);
+} hit_nothing SEC(".maps");
+
 SEC("?uprobe")
 int on_hit_probe(struct pt_regs *ctx)
 {
-	if (!hits_over)
+	if (hits_over)
+		bpf_tail_call(ctx, &hit_nothing, 0);
+	else
 		hit_count(ctx, regs_address(ctx) - trap);
 	return 0;
 }

@@ -4,7 +4,8 @@
  *
  * The kernel runs these programs in the task that meets the probe, on a CPU that the task cannot
  * leave meanwhile, and skips none.  A program may be preempted: the one atomic addition counts for
- * the task that runs then, which is this one again.
+ * the task that runs then, which is this one again.  Their variables take less than 64 bytes, so
+ * that they are on the task's stack: hits.bpf.c.
  *
  * All probes share the programs; the cookie of an attachment has the counter in its low bits.  A
  * helper process closes attachments that have ended, and until then the kernel still runs them:

@@ -13,6 +13,7 @@
 #include "offcpu.bpf.h"
 #include "python_sample.bpf.h"
 #include "sample.bpf.h"
+#include "stack.bpf.h"
 
 struct offcpus_map offcpus SEC(".maps");
 struct offcpu_waits_map offcpu_waits SEC(".maps");
@@ -48,6 +49,12 @@ struct {
 	__type(value, struct wait_scratch);
 } wait_scratch SEC(".maps");
 
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct stack_scratch);
+} wait_stacks SEC(".maps");
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -111,6 +118,19 @@ static __always_inline bool wait_output(struct wait_scratch *s, u32 cpu)
 	if (n > WORDS_MAX)
 		n = WORDS_MAX;
 	return ring && ring_output(ring, &s->out, sizeof(s->out.rec) + n * 8);
+}
+
+/* Copies the stack of a wait whose walk has come to no table, for `room` more callers. */
+__noinline int wait_stack(u32 room)
+{
+	u32 zero = 0, cpu = bpf_get_smp_processor_id();
+	struct wait_scratch *s = bpf_map_lookup_elem(&wait_scratch, &zero);
+	struct stack_scratch *to = bpf_map_lookup_elem(&wait_stacks, &zero);
+	void *ring = bpf_map_lookup_elem(&rings, &cpu);
+
+	if (s && to && ring)
+		stack_put(ring, &s->out.rec, &s->walk, room, to);
+	return 0;
 }
 
 /* The Python frames of a record whose program's side begins at `first`.  False: no room. */
@@ -187,6 +207,8 @@ __noinline int wait_put(u32 slot, u32 place, u32 way)
 	if (of->both_sides)
 		n = wait_user(s, n, of);
 	s->out.rec.n = ABI_OFFCPU_WORDS + n;
+	if (s->out.rec.end == UNWIND_CUT_TABLE)
+		wait_stack(of->depth - s->nuser);
 	__sync_fetch_and_add(&of->count.samples, 1);
 	if (wait_python_output(s, cpu, first) && (!p->wakers || wait_put_waker(slot)) &&
 	    wait_output(s, cpu)) {

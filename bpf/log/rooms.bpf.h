@@ -8,6 +8,7 @@
 
 #include "python_sample.bpf.h"
 #include "sample.bpf.h"
+#include "stack.bpf.h"
 
 #define HIT_ROOMS 4		/* at once on a CPU: a task's, interrupts', an NMI's */
 
@@ -32,6 +33,12 @@ struct hit_walks_map {
 	__type(key, u32);
 	__type(value, struct walk);
 };
+struct hit_stacks_map {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, HIT_ROOMS);
+	__type(key, u32);
+	__type(value, struct stack_scratch);
+};
 struct hit_pythons_map {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, HIT_ROOMS);
@@ -47,6 +54,7 @@ struct hit_codes_map {
 extern struct hit_rooms_map hit_rooms SEC(".maps");
 extern struct hit_scratch_map hit_scratch SEC(".maps");
 extern struct hit_walks_map hit_walks SEC(".maps");
+extern struct hit_stacks_map hit_stacks SEC(".maps");
 extern struct hit_pythons_map hit_pythons SEC(".maps");
 extern struct hit_codes_map hit_codes SEC(".maps");
 
@@ -69,6 +77,17 @@ static __always_inline void hit_room_give(u32 place)
 
 	if (r && place < HIT_ROOMS)
 		__sync_fetch_and_and(&r->taken[place & (HIT_ROOMS - 1)], 0);
+}
+
+/* Copies the stack for a sample of the current thread, whose walk has come to no table. */
+static __always_inline void stack_sample_put(const struct scratch *s, const struct walk *w,
+					     struct stack_scratch *to)
+{
+	u32 cpu = bpf_get_smp_processor_id();
+	void *ring = bpf_map_lookup_elem(&rings, &cpu);
+
+	if (s && w && to && ring)
+		stack_put(ring, &s->rec, w, w->room - w->n, to);
 }
 
 /* Nothing limits the rate of hits: a quarter of the ring is left to the other records. */

@@ -7,6 +7,8 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
+#define SAMPLE_STACK(walk) stack_sample()
+int stack_sample(void);
 #define SAMPLE_PYTHON(walk) python_sample()
 int python_sample(void);
 #include "rooms.bpf.h"
@@ -20,6 +22,7 @@ struct rings_map rings SEC(".maps");
 struct hit_rooms_map hit_rooms SEC(".maps");
 struct hit_scratch_map hit_scratch SEC(".maps");
 struct hit_walks_map hit_walks SEC(".maps");
+struct hit_stacks_map hit_stacks SEC(".maps");
 struct hit_pythons_map hit_pythons SEC(".maps");
 struct hit_codes_map hit_codes SEC(".maps");
 /* bpf/mapping's, which the daemon shares with this object. */
@@ -66,7 +69,16 @@ struct {
 } codes SEC(".maps");
 struct codes_sent_map codes_sent SEC(".maps");
 
-/* A global function, which is verified once: the sample is in this CPU's maps. */
+/* Global functions, which are verified once: the sample is in this CPU's maps. */
+__noinline int stack_sample(void)
+{
+	u32 zero = 0;
+
+	stack_sample_put(bpf_map_lookup_elem(&scratch, &zero),
+			 bpf_map_lookup_elem(&walks, &zero), bpf_map_lookup_elem(&stacks, &zero));
+	return 0;
+}
+
 __noinline int python_sample(void)
 {
 	u32 zero = 0;
@@ -101,8 +113,7 @@ int on_overflow(struct bpf_perf_event_data *ctx)
 		__sync_fetch_and_add(&of->count.paused, 1);
 	if (s && (v || !of->values))
 		sample_put_with(ctx, PT_IP(ctx), 0, s, walk, of, pmc, v,
-				v && of->values ? values_collect(ctx, of, &v->v) : 0,
-				bpf_map_lookup_elem(&stacks, &zero));
+				v && of->values ? values_collect(ctx, of, &v->v) : 0);
 	signal_raise(of, PT_IP(ctx));
 	return 0;
 }

@@ -12,7 +12,6 @@
 #include "bpf/unwind/walk.bpf.h"
 #include "number.bpf.h"
 #include "ring.bpf.h"
-#include "stack.bpf.h"
 
 /* The daemon maps it; an id's place is id % ABI_SAMPLERS. */
 struct samplers_map {
@@ -63,6 +62,11 @@ static __always_inline u64 chain(void *ctx, void *to, u32 depth, u64 flags, bool
 /* A program that takes samples in a loop defines a global function, which is verified once. */
 #ifndef SAMPLE_WALK
 #define SAMPLE_WALK(walk, s, n, room) walk_user(walk, (s)->pc, n, room, (s)->rec.pid)
+#endif
+
+/* Puts a copy of the stack into the ring, for the daemon to go on with the walk. */
+#ifndef SAMPLE_STACK
+#define SAMPLE_STACK(walk) ((void)0)
 #endif
 
 /* Puts the Python frames of the chain into the ring, if the program does so.  False: no room. */
@@ -151,12 +155,11 @@ static __always_inline bool sample_values_output(void *ring, const struct abi_re
 
 /*
  * `ctx`: of a program that may take stacks; `ip`: the sampled address, before which the kernel's
- * stack has `skip` frames; `v`: values of so many bytes, or none; `stack`: for copies, or NULL.
+ * stack has `skip` frames; `v`: values of so many bytes, or none.
  */
 static __always_inline void sample_put_with(void *ctx, u64 ip, u64 skip, struct scratch *s,
 					    struct walk *walk, struct abi_sampler *of, u32 pmc,
-					    struct values_scratch *v, u32 value_bytes,
-					    struct stack_scratch *stack)
+					    struct values_scratch *v, u32 value_bytes)
 {
 	u32 cpu = bpf_get_smp_processor_id(), n, bytes;
 	void *ring = bpf_map_lookup_elem(&rings, &cpu);
@@ -177,8 +180,8 @@ static __always_inline void sample_put_with(void *ctx, u64 ip, u64 skip, struct 
 	}
 	n = sample_fill(ctx, ip, skip, s, walk, of);
 	s->rec.n = n;
-	if (walk && stack && s->rec.end == UNWIND_CUT_TABLE)
-		stack_put(ring, &s->rec, walk, stack);
+	if (walk && s->rec.end == UNWIND_CUT_TABLE)
+		SAMPLE_STACK(walk);
 	if (walk && s->rec.end && walk->python && !SAMPLE_PYTHON(walk)) {
 		__sync_fetch_and_add(&of->count.dropped, 1);
 		return;
@@ -193,7 +196,7 @@ static __always_inline void sample_put_with(void *ctx, u64 ip, u64 skip, struct 
 static __always_inline void sample_put(void *ctx, u64 ip, u64 skip, struct scratch *s,
 				       struct walk *walk, struct abi_sampler *of, u32 pmc)
 {
-	sample_put_with(ctx, ip, skip, s, walk, of, pmc, NULL, 0, NULL);
+	sample_put_with(ctx, ip, skip, s, walk, of, pmc, NULL, 0);
 }
 
 #endif

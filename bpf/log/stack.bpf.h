@@ -59,9 +59,12 @@ static __always_inline bool stack_is_wanted(u32 file)
 	       f->copies < UNWIND_COPIES && __sync_fetch_and_add(&f->copies, 1) < UNWIND_COPIES;
 }
 
-/* Puts what it takes to go on with a walk into the ring, right before its sample. */
+/*
+ * Puts what it takes to go on with a walk into the ring, for `room` more callers; right before its
+ * sample.
+ */
 static __always_inline void stack_put(void *ring, const struct abi_rec *rec, const struct walk *w,
-				      struct stack_scratch *to)
+				      u32 room, struct stack_scratch *to)
 {
 	u32 tgid = bpf_get_current_pid_tgid() >> 32, n;
 	struct unwind_process *p = bpf_map_lookup_elem(&unwind_processes, &tgid);
@@ -89,7 +92,7 @@ static __always_inline void stack_put(void *ring, const struct abi_rec *rec, con
 		to->s.regs.bx_at = 0;
 	}
 	to->s.file = w->file;
-	to->s.room = w->room - w->n;
+	to->s.room = room;
 	to->s.mappings = n;
 	to->s.begin = c.begin;
 	to->s.bytes = (c.n - n * sizeof(struct unwind_mapping)) & ~7u;

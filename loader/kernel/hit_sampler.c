@@ -62,6 +62,7 @@ static int hit_sampler_share(const struct engine *e, struct hits_bpf *skel)
 		{ skel->maps.hit_rooms, from->hit_rooms },
 		{ skel->maps.hit_scratch, from->hit_scratch },
 		{ skel->maps.hit_walks, from->hit_walks },
+		{ skel->maps.hit_stacks, from->hit_stacks },
 		{ skel->maps.hit_pythons, from->hit_pythons },
 		{ skel->maps.hit_codes, from->hit_codes },
 		{ skel->maps.codes_sent, from->codes_sent },

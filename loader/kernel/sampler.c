@@ -104,6 +104,7 @@ static void samplers_fill_maps(struct samplers *s)
 		.hit_rooms = bpf_map__fd(s->skel->maps.hit_rooms),
 		.hit_scratch = bpf_map__fd(s->skel->maps.hit_scratch),
 		.hit_walks = bpf_map__fd(s->skel->maps.hit_walks),
+		.hit_stacks = bpf_map__fd(s->skel->maps.hit_stacks),
 		.hit_pythons = bpf_map__fd(s->skel->maps.hit_pythons),
 		.hit_codes = bpf_map__fd(s->skel->maps.hit_codes),
 		.codes_sent = bpf_map__fd(s->skel->maps.codes_sent),
@@ -197,7 +198,7 @@ int samplers_new(const struct samplers_config *config, struct samplers **out, st
 	}
 	s->config = *config;
 	s->epoll = s->wait_event = -1;
-	s->maps = (struct samplers_maps){ -1, -1, -1, -1, -1, -1, -1, -1, 0, NULL };
+	s->maps = (struct samplers_maps){ -1, -1, -1, -1, -1, -1, -1, -1, -1, 0, NULL };
 	samplers_load(s, log);
 	free(log);
 	*out = s;

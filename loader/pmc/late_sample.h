@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Samples whose chains end in a file that has no table yet, and are completed when it is there.
+ * Samples and waits whose chains end in a file that has no table yet, and are completed when it is
+ * there.
  *
  * The program copies the registers, the mappings and the stack into a record that belongs to such
  * a sample (kept_record.h).  The sample and the records behind it wait in their log
@@ -14,33 +15,40 @@
 #ifndef PMCBPF_LATE_SAMPLE_H
 #define PMCBPF_LATE_SAMPLE_H
 
-#include "bpf/log/log_abi.h"
+#include "bpf/log/offcpu_abi.h"
 #include "loader/kernel/kernel.h"
 #include "loader/log/log.h"
 #include "kept_record.h"
 
 #define LATE_NS 5000000000ull
 
+struct offcpu_log;
 struct pmc;
+struct pmclog_ev;
 struct sample_chains;
 
 struct late_sample {
 	struct log_late late;		/* first */
 	struct sample_chains *chains;	/* the caller's */
 	struct pmc *pmc;
+	struct offcpu_log *offcpu;	/* of a wait, the caller's … */
+	struct pmclog_ev *waker;	/* … and the record of its waker, or NULL */
 	const struct unwinder *u;
 	uint64_t until, turns;
 	unsigned int kb;		/* charged to the PMC's user */
 	struct abi_rec rec;
-	uint64_t pc[STACK_WALK_CHAIN];
+	unsigned int head;		/* words of `data` before the addresses */
+	uint64_t data[ABI_OFFCPU_WORDS + STACK_WALK_CHAIN];
 	uint64_t stack[];		/* struct abi_stack, and what is behind it */
 };
 
-/* A sample with its copy; NULL: it has none, or there is no memory. */
+/* A sample or wait with its copy; NULL: it has none, or there is no memory. */
 struct late_sample *late_sample_new(struct kept_records *kept, const struct unwinder *u,
 				    struct pmc *p, const struct abi_rec *rec, const uint64_t *data);
+/* Keeps a copy of a wait's waker; -ENOMEM. */
+int late_sample_keep(struct late_sample *s, const struct pmclog_ev *waker);
 void late_sample_free(struct late_sample *s);
-/* False: not yet.  Then `rec` and `pc` are the sample's as far as it is known; always if `now`. */
+/* False: not yet.  Otherwise, and always if `now`, `rec` and `data` are the sample. */
 bool late_sample_complete(struct late_sample *s, bool now);
 
 #endif

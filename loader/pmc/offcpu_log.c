@@ -59,21 +59,43 @@ static bool wait_part_put(struct offcpu_log *o, const struct pmc *p, const struc
 	       !logfile_callchain(log, rec->time, c, pc);
 }
 
+static bool wait_check(const struct abi_rec *rec, const uint64_t *data)
+{
+	return rec->n > ABI_OFFCPU_WORDS && rec->n < ABI_OFFCPU_WORDS + CHAIN_MAX &&
+	       data[ABI_OFFCPU_REASON] >= PMCLOG_WAIT_SLEEP &&
+	       data[ABI_OFFCPU_REASON] <= PMCLOG_WAIT_PREEMPTED &&
+	       data[ABI_OFFCPU_RUN] <= data[ABI_OFFCPU_NS];
+}
+
+void offcpu_log_names(struct offcpu_log *o, const struct pmc *p, const struct abi_rec *rec,
+		      const uint64_t *data)
+{
+	struct logfile *log = p->owner->log;
+
+	if (!wait_check(rec, data))
+		return;
+	if (data[ABI_OFFCPU_RUN] < data[ABI_OFFCPU_NS])
+		reason_name(o, log, rec->time, (unsigned int)data[ABI_OFFCPU_REASON]);
+	if (data[ABI_OFFCPU_RUN])
+		reason_name(o, log, rec->time, PMCLOG_WAIT_RUN_QUEUE);
+}
+
 bool offcpu_log_wait(struct offcpu_log *o, struct sample_python *python, const struct pmc *p,
 		     const struct abi_rec *rec, const uint64_t *data,
 		     const struct pmclog_ev *waker, struct pmclog_ev_callchain *c)
 {
 	unsigned int room = logfile_chain_room(p->owner->log) - 1;
-	const unsigned int reason = (unsigned int)data[ABI_OFFCPU_REASON];
-	const uint64_t ns = data[ABI_OFFCPU_NS], run = data[ABI_OFFCPU_RUN];
+	unsigned int reason;
+	uint64_t ns, run;
 	uint64_t pc[CHAIN_MAX];
 	struct abi_rec chain = *rec;
 	bool there = false;
 
-	if (rec->n <= ABI_OFFCPU_WORDS || (unsigned int)rec->n - ABI_OFFCPU_WORDS >= CHAIN_MAX ||
-	    reason < PMCLOG_WAIT_SLEEP || reason > PMCLOG_WAIT_PREEMPTED ||
-	    run > ns)
+	if (!wait_check(rec, data))
 		return false;
+	ns = data[ABI_OFFCPU_NS];
+	run = data[ABI_OFFCPU_RUN];
+	reason = (unsigned int)data[ABI_OFFCPU_REASON];
 	chain.n -= ABI_OFFCPU_WORDS;
 	data = sample_python_merge(python, p->owner->log, &chain, data + ABI_OFFCPU_WORDS);
 	c->pl_pid = rec->pid;

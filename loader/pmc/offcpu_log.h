@@ -36,6 +36,10 @@ bool offcpu_log_wait(struct offcpu_log *o, struct sample_python *python, const s
 		     const struct abi_rec *rec, const uint64_t *data,
 		     const struct pmclog_ev *waker, struct pmclog_ev_callchain *c);
 
+/* Writes the names that offcpu_log_wait() needs for that wait before it. */
+void offcpu_log_names(struct offcpu_log *o, const struct pmc *p, const struct abi_rec *rec,
+		      const uint64_t *data);
+
 /* Logs what became of the other waits since the last time, if there were any. */
 void offcpu_log_counts(struct offcpu_log *o, const struct pmc *p);
 

@@ -5,6 +5,7 @@
 
 #include "late_sample.h"
 #include "lib/base/wire.h"
+#include "offcpu_log.h"
 #include "sample_python.h"
 
 /* The sampling PMCs' common part. */
@@ -18,7 +19,9 @@ struct sample_chains {
 /* Writes a sample; one that can be completed is written when it is. */
 void sample_chain_put(struct sample_chains *cs, struct pmc *p, const struct abi_rec *rec,
 		      const uint64_t *data);
-/* Counts a chain that has been written, by its cpuflags. */
-void sample_chain_count(struct sample_chains *cs, struct pmc *p, uint32_t cpuflags);
+/* The same for a wait; `waker`: NULL, or its waker's record. */
+void sample_chain_put_wait(struct sample_chains *cs, struct offcpu_log *o, struct pmc *p,
+			   const struct abi_rec *rec, const uint64_t *data,
+			   const struct pmclog_ev *waker);
 
 #endif

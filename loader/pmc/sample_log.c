@@ -134,13 +134,10 @@ void sample_log_listen(struct sample_log *t, bool on)
 static void wait_put(struct sample_log *t, struct recorder *tr, const struct abi_rec *rec,
 		     const uint64_t *data)
 {
-	struct pmclog_ev_callchain c;
 	struct pmclog_ev waker;		/* not worth clearing */
 	bool woken = waker_record_make(&waker, t->life, t->chains.kept, tr->pmc, rec);
 
-	if (offcpu_log_wait(&tr->offcpu, t->chains.python, tr->pmc, rec, data,
-			    woken ? &waker : NULL, &c) && tr->pmc->flags & PMC_F_CALLCHAIN)
-		sample_chain_count(&t->chains, tr->pmc, c.pl_cpuflags);
+	sample_chain_put_wait(&t->chains, &tr->offcpu, tr->pmc, rec, data, woken ? &waker : NULL);
 }
 
 static void sample_put(struct sample_log *t, struct recorder *tr, const struct abi_rec *rec,

@@ -87,6 +87,7 @@ assert int(sys.argv[1]) == sum(int(s["cpuflags"], 0) >> 2 & 1
 }
 
 @test "a chain as long as the limit is whole" {
+	learn deep 1 0 1 0
 	pmcstat -q -n 1 -P PAGE_FAULT.ALL -O log deep 100 0 200 0
 	run cut_of_leaf
 	[[ ${lines[1]} =~ ^whole\ [0-9]+\ ([0-9]+)\ ([0-9]+)$ ]] && [ "${BASH_REMATCH[1]}" -eq "${BASH_REMATCH[2]}" ]
@@ -104,7 +105,8 @@ assert int(sys.argv[1]) == sum(int(s["cpuflags"], 0) >> 2 & 1
 @test "a chain that the kernel's own limit cuts is marked, too, even if the tunable is larger" {
 	most=$(cat /proc/sys/kernel/perf_event_max_stack)
 	stop_daemon
-	start_daemon -o kern.hwpmc.callchaindepth=512
+	start_daemon -o kern.hwpmc.callchaindepth=512 -o kern.hwpmc.debugflags=sampling=read
+	learn deep 1 0 1 0
 	pmcstat -q -n 1 -P PAGE_FAULT.ALL -O log deep 600 0 200 0
 	run cut_of_leaf
 	[ "$most" -gt 512 ] && most=512
@@ -143,7 +145,8 @@ assert int(sys.argv[1]) == sum(int(s["cpuflags"], 0) >> 2 & 1
 
 @test "a log for readers on FreeBSD 6 to 11 has no chain longer than they accept" {
 	stop_daemon
-	start_daemon -o kern.hwpmc.logversion=3 -o kern.hwpmc.callchaindepth=512
+	start_daemon -o kern.hwpmc.logversion=3 -o kern.hwpmc.callchaindepth=512 -o kern.hwpmc.debugflags=sampling=read
+	learn deep 1 0 1 1
 	# The kernel's addresses, then 127 of user code's where the kernel's limit is not higher.
 	pmcstat -q -U -n 1 -P CONTEXT_SWITCHES -O log deep 600 0 0 80
 	text
@@ -154,7 +157,8 @@ chains = [json.loads(line) for line in sys.stdin if "\"callchain\"" in line]
 long = [c for c in chains if len(c["pc"]) == 128]
 assert len(long) >= 50 and all(int(c["cpuflags"], 0) & 4 for c in long)'
 	stop_daemon
-	start_daemon -o kern.hwpmc.callchaindepth=512
+	start_daemon -o kern.hwpmc.callchaindepth=512 -o kern.hwpmc.debugflags=sampling=read
+	learn deep 1 0 1 1
 	pmcstat -q -U -n 1 -P CONTEXT_SWITCHES -O log deep 600 0 0 80
 	text
 	awk '$1 == "callchain" && $5 > 128 { n++ } END { exit !(n >= 50) }' text

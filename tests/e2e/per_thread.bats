@@ -120,7 +120,7 @@ sum() { awk -F, -v field="$1" '{ n += $field } END { print n + 0 }' rows; }
 		signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
 		print("ready", flush=True)
 		signal.sigwait([signal.SIGUSR1])
-		for _ in range(200):
+		for _ in range(144):
 		    threads = [threading.Thread() for _ in range(60)]
 		    for t in threads: t.start()
 		    for t in threads: t.join()

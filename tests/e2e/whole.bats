@@ -73,6 +73,35 @@ all_are_whole() {
 	pmccontrol -s --json | python3 -c 'import json, sys; s = json.load(sys.stdin); assert s["chains_completed"] > 0 and not s["chains_late"], s'
 }
 
+@test "first hits and waits of new files are completed as well" {
+	pmccontrol -L | grep -q OFFCPU_TIME || skip "this kernel lets no program run behind a switch"
+	stop_daemon
+	start_daemon "${ROOM[@]}" -o kern.hwpmc.debugflags='sampling=read,init'
+	cp "$(command -v cat)" mine
+	cp "$(ldd mine | awk '/libc\.so/ { print $3 }')" .
+	learn env true
+	mkfifo begin pause gate
+	pmcstat -q -d -U -n 1 -P "uprobe:$PWD/libc.so.6:malloc" -n 1 -P OFFCPU_TIME -O log \
+		sh -c 'echo $$ >pid; read -r _ <begin; LD_LIBRARY_PATH=. exec ./mine pause gate' &
+	exec 5>begin
+	read -r TARGET <pid
+	kill -STOP "$DAEMON_PID"
+	echo >&5
+	exec 5>pause
+	wait_for asleep "$TARGET"
+	exec 5>&-
+	exec 5>gate
+	kill -CONT "$DAEMON_PID"
+	read_files
+	exec 5>&-
+	wait $!
+	ends | tee ends
+	refute grep -q table ends
+	pmc report --folded - log | tee folded
+	grep -q '^uprobe:libc.so.6:malloc;mine;[^;]*;__libc_start_main[^;]*;.*;malloc [0-9]*$' folded
+	grep -q '^OFFCPU_TIME;mine;[^;]*;__libc_start_main[^;]*;.*;read;.*_\[k\];\[sleep\]_\[k\] [0-9]*$' folded
+}
+
 @test "a process that runs already: from its first sample" {
 	workload w pages=200
 	client owner

@@ -2,7 +2,7 @@
 /*
  * A process with given credentials:
  *
- *	stand [-u UID] [-g GID] [-c CAPS] [-d] [-n] [-a] [-p PID] [-l] [COMMAND [ARG]...]
+ *	stand [-u UID] [-g GID] [-c CAPS] [-d] [-n] [-a] [-p PID] [-l] [-r] [COMMAND [ARG]...]
  *
  * -u, -g	real, effective and saved ids (0); no other group
  * -c CAPS	of the capabilities only these, a number; COMMAND gets them too
@@ -11,6 +11,7 @@
  * -a		lets every process trace it where Yama asks
  * -p PID	lets this one
  * -l		in a Landlock domain, whose processes trace none outside; 77 if there are none
+ * -r		in real time: no other such process preempts it
  *
  * Without COMMAND it prints its pid and waits; -d and -a last until an exec only.
  */
@@ -93,11 +94,11 @@ static void own_domain(void)
 int main(int argc, char **argv)
 {
 	unsigned int uid = 0, gid = 0;
-	int dumpable = 1, namespace = 0, domain = 0, opt;
+	int dumpable = 1, namespace = 0, domain = 0, realtime = 0, opt;
 	long tracer = 0;
 	uint64_t caps = 0;
 
-	while ((opt = getopt(argc, argv, "+u:g:c:dnap:l")) > 0) {
+	while ((opt = getopt(argc, argv, "+u:g:c:dnap:lr")) > 0) {
 		switch (opt) {
 		case 'u': uid = (unsigned int)atoi(optarg); break;
 		case 'g': gid = (unsigned int)atoi(optarg); break;
@@ -107,9 +108,12 @@ int main(int argc, char **argv)
 		case 'a': tracer = -1; break;
 		case 'p': tracer = atol(optarg); break;
 		case 'l': domain = 1; break;
+		case 'r': realtime = 1; break;
 		default: return 2;
 		}
 	}
+	if (realtime)
+		check(sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){ 1 }), "real time");
 	if (!uid && caps)		/* or an exec by root brings them all back */
 		check(prctl(PR_SET_SECUREBITS, SECBIT_NOROOT), "securebits");
 	check(prctl(PR_SET_KEEPCAPS, 1), "keepcaps");
