@@ -12,6 +12,15 @@
 #define REGISTERS_MAX 16u	/* of a kind; no architecture has more */
 
 /* perf_event_attr has the address in config1 and the length in config2. */
+const char *breakpoints_reason(const struct breakpoints *b)
+{
+	if (b->silent)
+		return "the CPU has registers for them, which do not count pmcbpfd's own accesses";
+	if (!b->data && !b->code)
+		return "perf has no free register for them";
+	return NULL;
+}
+
 struct perf_event_spec breakpoints_spec(uint64_t address, uint64_t length, uint32_t type)
 {
 	return (struct perf_event_spec){

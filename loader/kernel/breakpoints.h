@@ -25,6 +25,9 @@ struct breakpoints {
  */
 void breakpoints_discover(struct breakpoints *b);
 
+/* Why nothing can be counted; NULL: it can. */
+const char *breakpoints_reason(const struct breakpoints *b);
+
 /* The event of class BREAKPOINT; `type`: enum HW_BREAKPOINT_…. */
 struct perf_event_spec breakpoints_spec(uint64_t address, uint64_t length, uint32_t type);
 

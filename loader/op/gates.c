@@ -284,23 +284,19 @@ static bool module_taints(char *flags, size_t size)
 static void gate_breakpoints(struct gates *g)
 {
 	const struct breakpoints *b = &g->rq->d->engine->breakpoints;
-	const uint32_t n = b->data + b->code;
+	const char *reason = breakpoints_reason(b);
 	struct text *l = gate_begin(g);
 
-	if (n && !b->silent) {
-		text_add(l, "%u registers", n);
+	if (!reason) {
+		text_add(l, "%u registers", b->data + b->code);
 		gate_add(g, WIRE_GATE_OPEN, "breakpoints", l->at, "");
 		return;
 	}
-	if (n)
-		gate_add(g, WIRE_GATE_LIMITS, "breakpoints", "none: the CPU has registers for "
-			 "them, which do not count pmcbpfd's own accesses",
-			 "the hypervisor must let guests use debug registers");
-	else
-		gate_add(g, WIRE_GATE_LIMITS, "breakpoints",
-			 "none: perf has no free register for them",
-			 "end debuggers and perf, then send SIGHUP to pmcbpfd; a kernel without "
-			 "CONFIG_HAVE_HW_BREAKPOINT has none");
+	text_add(l, "none: %s", reason);
+	gate_add(g, WIRE_GATE_LIMITS, "breakpoints", l->at, b->silent ?
+		 "the hypervisor must let guests use debug registers" :
+		 "end debuggers and perf, then send SIGHUP to pmcbpfd; a kernel without "
+		 "CONFIG_HAVE_HW_BREAKPOINT has none");
 }
 
 static void gates_registers(struct gates *g)

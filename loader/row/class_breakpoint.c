@@ -37,13 +37,10 @@ static int class_breakpoint_add_rows(struct row_table *t, const struct class_mac
 
 	breakpoints_discover(b);
 	class.info.num = b->data + b->code;
-	if (class.info.num && !b->silent)
+	if (!breakpoints_reason(b))
 		return row_add_class(t, &class, why);
-	messages_put(m->messages, LOG_WARNING, "no breakpoints: %s", b->silent ?
-		     "the CPU's registers do not count pmcbpfd's own accesses: a hypervisor keeps "
-		     "their reports" :
-		     "perf has no free register for them, or the kernel lacks "
-		     "CONFIG_HAVE_HW_BREAKPOINT");
+	messages_put(m->messages, LOG_WARNING, "no breakpoints: %s (pmccontrol --doctor)",
+		     breakpoints_reason(b));
 	return 0;
 }
 

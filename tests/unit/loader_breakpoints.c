@@ -68,7 +68,10 @@ static void test_silent(void **state)
 	assert_int_equal(b.code, 0);
 	assert_false(b.reads);
 	assert_false(b.silent);
-	assert_true(found(0, 0).silent);
+	assert_null(breakpoints_reason(&b));
+	b = found(0, 0);
+	assert_true(b.silent);
+	assert_non_null(strstr(breakpoints_reason(&b), "do not count"));
 	assert_true(found(0, 1).silent);
 	assert_true(found(1, 0).silent);
 	assert_true(found(2, 1).silent);

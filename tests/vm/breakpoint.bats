@@ -145,6 +145,121 @@ kernel_function() {
 	counts_are 77
 }
 
+# What does not depend on the kernel, but on a CPU that counts.
+one_of_each() { [[ $VM_KERNEL =~ ^(6.1-x86|6.12-arm64)$ ]] || skip "does not depend on the kernel: 6.1-x86 and 6.12-arm64 prove it"; }
+
+# address SYMBOL - of the workload, which is where it was linked to
+address() {
+	readelf -sW "${PMCBPF_VM_OVERLAY:-$VM_OUT/vm/overlay}/$VM_ARCH/usr/bin/load" | awk -v name="$1" '$8 == name { print "0x" $2; exit }'
+}
+
+@test "the logs of slices and exits add up to the accesses" {
+	one_of_each
+	vm pmcstat -q -E -W -d -p breakpoint:load_word:w -o /dev/null -O /tmp/log load stores=40 forks=2
+	run vm pmcstat -q -R /tmp/log
+	for record in exitval cswval; do
+		[ "$(awk -v record=$record '$1 == record { n += $NF } END { print n + 0 }' <<<"$output")" -eq 120 ] ||
+			{ echo "$output" >&2; return 1; }
+	done
+}
+
+@test "PERF-136: samples are where the function is called; with the address that was written; at a steered rate" {
+	one_of_each
+	vm pmcstat -q -n 1 -P breakpoint:load_tick:x -O /tmp/log load ticks=7
+	run vm pmcstat -q -R /tmp/log -G -
+	echo "$output"
+	[[ $status -eq 0 && $output == *"100.0%  [7]"*load_tick* ]]
+	vm pmcstat -q -P breakpoint:load_word:w,period=1,addr -O /tmp/log load stores=50
+	run vm pmcstat -q -R /tmp/log
+	[ "$(grep -c '^callchain' <<<"$output")" -eq 50 ]
+	[ "$(grep -c "^values .* addr=$(printf '0x%x' "$(address load_word)")$" <<<"$output")" -eq 50 ] || { grep values <<<"$output" >&2; return 1; }
+	vm pmcstat -q -P breakpoint:load_word:w,freq=100 -O /tmp/log load stores=20000
+	run vm pmcstat -q -R /tmp/log
+	n=$(grep -c '^values .* period=' <<<"$output")
+	[[ $n -ge 1 && $n -le 2000 ]]
+}
+
+# shellcheck disable=SC2016 # the guest's shell expands it
+@test "running processes of two owners: one register, and each counts its own" {
+	one_of_each
+	data=$(vm pmccontrol -l | sed '/^#CPU 1/,$d' | grep -c BREAKPOINT)
+	[ "$VM_ARCH" = amd64 ] || data=4
+	others=()
+	for ((n = 1; n < data; n++)); do others+=(-p "breakpoint:0x${n}000:w"); done
+	vm_spawn /tmp/others pmcstat -q -o /tmp/others.rows -w 100 "${others[@]}" sleep 1000 >/dev/null
+	vm_until 60 "pmccontrol -l | grep -q 'BREAKPOINT$((data - 2)) .*THREAD'"
+	run vm_sh "$VM_AWAIT"'
+		cd /tmp; rm -f rows.* out.*
+		for n in 1 2; do
+			load -w stores=1$n >out.$n & eval load$n=$!
+			await 20000 grep -q ready out.$n
+			eval pmcstat -q -C -o rows.$n -w 0.1 -p breakpoint:load_word:w -t \$load$n "&" tool$n=\$!
+			await 20000 "[ -s rows.$n ] || ! kill -0 \$tool$n"
+		done
+		kill -USR1 $load1 $load2
+		for n in 1 2; do await 20000 "grep -q tail out.$n || { kill -USR1 \$load$n; false; }"; done
+		wait $tool1 $tool2
+		tail -qn 1 rows.1 rows.2'
+	echo "$output"
+	vm killall sleep
+	status_is 0
+	[ "$(tail -n 2 <<<"$output" | tr -d ' ')" = $'11\n12' ]
+}
+
+@test "symbols: of pmc stat, and the nearest name" {
+	one_of_each
+	run vm pmc stat -j breakpoint:load_tick,breakpoint:load_word:w load ticks=9 stores=4
+	echo "$output"
+	[[ $status -eq 0 && $output == *" 9  breakpoint:load_tick"*" 4  breakpoint:load_word:w"* ]]
+	refused 'load has no symbol "load_wrod" (did you mean "load_word"?)' -p breakpoint:load_wrod:w
+}
+
+@test "a hostile client: lengths and types that no library sends" {
+	one_of_each
+	for words in '0x1000 4 0' '0x1000 4 5' '0x1000 4 7' '0x1000 4 0x100000002' '0x1000 0 2'; do
+		# shellcheck disable=SC2086 # words
+		run vm_sh 'PMCBPF_SOCKET=/run/pmcbpf/pmc.sock wireclient hello "$@"' caps 0x20 breakpoint $words alloc 3 66 0 any 0
+		[[ ${lines[-1]} == 'alloc EINVAL'*'a breakpoint has a length, and r, w, rw or x'* ]] || { echo "$words: $output" >&2; return 1; }
+	done
+	run vm_sh 'PMCBPF_SOCKET=/run/pmcbpf/pmc.sock wireclient hello "$@"' caps 0x20 breakpoint 0x1000 0x100000000 2 alloc 3 66 0 any 0
+	has 'alloc EINVAL' && has 'bytes at once, not 4294967296'
+	run vm_sh 'PMCBPF_SOCKET=/run/pmcbpf/pmc.sock wireclient hello "$@"' caps 0x20 breakpoint 0x1000 0xffffffffffffffff 2 alloc 3 66 0 any 0
+	has 'alloc EINVAL' && has 'the bytes go beyond the last address'
+}
+
+@test "a set-id program is out of sight of its unprivileged owner, and in sight of others" {
+	one_of_each
+	vm_sh 'cp /usr/bin/load /tmp/setid; chown 0:0 /tmp/setid; chmod 4755 /tmp/setid; cp /usr/bin/load /tmp/plain; chmod 755 /tmp/plain'
+	at=$(address load_word)
+	for program in setid plain; do
+		run vm_sh "su nobody -s /bin/sh -c 'pmcstat -q --csv -C -p breakpoint:$at:w,usr /tmp/$program stores=10' 2>&1 >/dev/null"
+		echo "$program: $output"
+		if [ $program = setid ]; then [[ ${lines[-1]} == *,0 ]]; else [[ ${lines[-1]} == *,10 ]]; fi
+	done
+	run_counts -p "breakpoint:$at:w,usr" /tmp/setid stores=10
+	counts_are 10
+}
+
+# The last one: it ends the daemon.
+@test "a site's rule gives breakpoints, or takes them away" {
+	one_of_each
+	vm_sh 'mkdir -p /tmp/policy.d'
+	for rule in 'user="nobody" breakpoints="any"' 'user="nobody" breakpoints="none"' 'user="nobody" events="~BREAKPOINT"'; do
+		vm_daemon_stop
+		vm_sh 'echo "$1" >/tmp/policy.d/site.conf' "$rule"
+		vm_daemon -o policy.dir=/tmp/policy.d
+		at=load_word
+		[[ $rule != *any* ]] || at=0x$(vm_sh 'awk "\$3 == \"__start_rodata\" { print \$1 }" /proc/kallsyms')
+		run vm_sh "su nobody -s /bin/sh -c 'pmcstat -q --csv -C -p breakpoint:$at:w load' 2>&1"
+		echo "$rule: $output"
+		case $rule in
+		*any*) status_is 0 && [[ ${lines[-1]} == *,0 ]] ;;
+		*none*) has 'you may not count breakpoints' && has 'breakpoints="none" (' && has '/site.conf:1)' ;;
+		*) has 'is not among the events that you may count' ;;
+		esac
+	done
+}
+
 @test "the kernel has not complained" {
 	vm_clean_log
 }

@@ -115,6 +115,11 @@ void breakpoints_discover(struct breakpoints *b)
 	*b = (struct breakpoints){ .data = fake.breakpoints };
 }
 
+const char *breakpoints_reason(const struct breakpoints *b)
+{
+	return b->data ? NULL : "fake: no registers";
+}
+
 struct perf_event_spec breakpoints_spec(uint64_t address, uint64_t length, uint32_t type)
 {
 	return (struct perf_event_spec){ .config1 = address, .config2 = length,
