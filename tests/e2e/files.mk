@@ -257,10 +257,11 @@ SANDBOXED = $(if $(shell command -v systemd-analyze && \
 
 # Three files run at a time: the tests stand any load, each daemon has a folder of its own, and nothing is counted that
 # another test could use up.  Alone, and first, run those that change settings of the machine (sysctls: tests/style
-# finds them), that measure it (accuracy, bench), that start tests of the others (confine), or that own the names in
-# the BPF file system (ktr_daemon).
+# finds them), that measure it (accuracy, bench), that start tests of the others (confine), that own the names in
+# the BPF file system (ktr_daemon), or that leave a CPU to nobody (starved).
 E2E_JOBS  ?= 3
-E2E_ALONE := $(addprefix tests/e2e/,accuracy.bats bench.bats confine.bats ktr_daemon.bats names.bats settings.bats)
+E2E_ALONE := $(addprefix tests/e2e/,accuracy.bats bench.bats confine.bats ktr_daemon.bats names.bats settings.bats \
+	starved.bats)
 together   = BUILD='$(abspath $(O))' tests/together $(E2E_JOBS) '$(E2E_ALONE)'
 
 CHECKS += check-e2e check-sandbox

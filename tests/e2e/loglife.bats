@@ -471,21 +471,3 @@ at_depth() { python3 deep.py "$1" "$BUILD/tests/load" "${@:2}"; }
 	[ "$(pmcstat -R "$LOG" | grep -A 1 '^drop' | tail -n 1)" = "userdata  0x7" ]
 	part a
 }
-
-@test "an exec whose process gets no CPU for long, before its first mapping, has its path" {
-	command -v chrt >/dev/null || skip "chrt is not installed"
-	# More than a kernel reserves for programs like ours, which it would release at once.
-	chrt -f 50 taskset -c 0 python3 -c '
-import time
-end = time.monotonic() + 300
-while (now := time.monotonic()) < end:
-    while time.monotonic() < now + 0.04:
-        pass
-    time.sleep(0.0024)' 3>&- &
-	local hog=$!
-	pmcstat -q -d -n 1 -P CLOCK.HARD -O "$LOG" taskset -c 0 sh -c \
-		'for i in $(seq 250); do /bin/true; done'
-	kill $hog
-	pmcstat -R "$LOG" | awk '$1 == "exec" { n++ } $1 == "exec" && $NF == "\"\"" { bad++ }
-		END { print n " execs, " bad + 0 " without a path"; exit n < 253 || bad }'
-}

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
 #
-# Set-id programs and kernel addresses, and what logs show of them: for secrets.bats and settings.bats.
+# Set-id programs and kernel addresses, and what logs show of them: for secrets.bats, settings.bats and starved.bats.
 
 setup() {
 	need_root

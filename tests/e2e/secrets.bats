@@ -65,31 +65,6 @@ load secrets
 	fi
 }
 
-@test "an exec that takes long: its mappings are logged after the kernel's decision, for users and root" {
-	command -v chrt >/dev/null || skip "chrt is not installed"
-	secrets
-	chrt -f 50 taskset -c 0 python3 -c '
-import time
-while True:
-    end = time.monotonic() + 0.06
-    while time.monotonic() < end:
-        pass
-    time.sleep(0.0024)' 3>&- &
-	HOG=$!
-	# shellcheck disable=SC2016 # the other shell expands it
-	as_user pmcstat -q -d -n 1 -P PAGE_FAULT.ALL -O open/log taskset -c 0 dash -c \
-		'for i in $(seq 100); do /bin/true; open/cat-setid /proc/self/stat /proc/self/maps; done' >maps.all
-	kill "$HOG"
-	pmcstat -q -R open/log >text
-	awk '$1 == "exec" { n++ } $1 == "exec" && $NF == "\"\"" { bad++ }
-		END { print n " execs, " bad + 0 " without a path"; exit n < 102 || bad }' text
-	refute leaks maps.all
-	refute grep cat-setid text
-	run logcheck open/log
-	echo "$output"
-	[ "$status" -eq 0 ]
-}
-
 @test "a set-id program that starts while its user attaches, or while his log begins" {
 	secrets
 	rounds loop 400 <<-'END'
