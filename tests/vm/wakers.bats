@@ -18,7 +18,8 @@ wakers() {
 }
 
 @test "wakers: of a lock its holder, and where it let the lock go; of a sleep an interrupt" {
-	wakers held lock 10 2000000
+	# The first wakers come before the tables of their files, and are not completed later.
+	wakers held lock 100 2000000
 	vm_sh 'grep "main;.*take_lock;.*;hold;.*;\[woken by waited\]_\[k\];\[lock\]_\[k\] [0-9]*$" /tmp/folded ||
 		{ cat /tmp/folded; exit 1; }'
 	run vm pmc report --perf-data /tmp/perf.data /tmp/log
@@ -52,7 +53,7 @@ woken_from_outside() {
 	grep -q ';\[woken by another process\]_\[k\];\[sleep\]_\[k\] [0-9]*$' <<<"$output"
 	run ! grep -q 'woken by sh' <<<"$output"
 	# Of a waker that the user may measure, no kernel address is in the log.
-	vm_sh 'cd /tmp/w; rm -f log; stand -u 1000 -g 1000 pmc record --off-cpu --wakers --no-report -o log waited lock 5 2000000 &&
+	vm_sh 'cd /tmp/w; rm -f log; stand -u 1000 -g 1000 pmc record --off-cpu --wakers --no-report -o log waited lock 50 2000000 &&
 		pmc report --folded - log >folded && pmcstat -R log >text'
 	vm_sh 'grep "main;.*take_lock;.*\[kernel\]_\[k\];\[kernel\]_\[k\];.*;hold;.*;\[woken by waited\]" /tmp/w/folded || { cat /tmp/w/folded; exit 1; }'
 	vm_sh 'grep -q "^waker .* \"waited\"" /tmp/w/text && ! grep "^\.\.\. *0xffff" /tmp/w/text'
