@@ -88,7 +88,7 @@ static void sample(const struct truth_sample *s)
 	ours_walk(s, &ours);
 	dwfl_walk(s, &theirs);
 	compare(&user_tally, "ours", &ours, &theirs, has_reason(ours.end));
-	/* libdwfl has no error for a register that it lacks: from the same copy, ours reports one. */
+	/* For a register that it lacks libdwfl has no error: ours, from the same copy, has. */
 	theirs.end |= ours.end == UNWIND_CUT_REGISTER && ours.n == theirs.n;
 	if (kernel_walk(s, &kernels))
 		compare(&kernel_tally, "kernel", &kernels, &theirs,
