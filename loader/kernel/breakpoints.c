@@ -11,7 +11,6 @@
 
 #define REGISTERS_MAX 16u	/* of a kind; no architecture has more */
 
-/* perf_event_attr has the address in config1 and the length in config2. */
 const char *breakpoints_reason(const struct breakpoints *b)
 {
 	if (b->silent)
@@ -21,6 +20,7 @@ const char *breakpoints_reason(const struct breakpoints *b)
 	return NULL;
 }
 
+/* perf_event_attr has the address in config1 and the length in config2. */
 struct perf_event_spec breakpoints_spec(uint64_t address, uint64_t length, uint32_t type)
 {
 	return (struct perf_event_spec){

@@ -41,14 +41,13 @@ static void reason_name(struct offcpu_log *o, struct logfile *log, uint64_t ns, 
 		o->named |= 1u << reason;
 }
 
-static bool wait_part_put(struct offcpu_log *o, const struct pmc *p, const struct abi_rec *rec,
+static bool wait_part_put(const struct pmc *p, const struct abi_rec *rec,
 			  const struct pmclog_ev_callchain *c, uint64_t *pc, unsigned int reason,
 			  uint64_t ns, const struct pmclog_ev *waker)
 {
 	struct logfile *log = p->owner->log;
 	struct pmclog_ev ev = { .pl_type = PMCLOG_TYPE_VALUES };
 
-	reason_name(o, log, rec->time, reason);
 	ev.pl_u.pl_v.pl_pmcid = p->id;
 	ev.pl_u.pl_v.pl_values = PMCLOG_VALUE_PERIOD;
 	ev.pl_u.pl_v.pl_nwords = 1;
@@ -93,6 +92,7 @@ bool offcpu_log_wait(struct offcpu_log *o, struct sample_python *python, const s
 
 	if (!wait_check(rec, data))
 		return false;
+	offcpu_log_names(o, p, rec, data);
 	ns = data[ABI_OFFCPU_NS];
 	run = data[ABI_OFFCPU_RUN];
 	reason = (unsigned int)data[ABI_OFFCPU_REASON];
@@ -105,10 +105,10 @@ bool offcpu_log_wait(struct offcpu_log *o, struct sample_python *python, const s
 	memcpy(pc + 1, data, (size_t)c->pl_npc * sizeof(*pc));
 	c->pl_npc++;
 	if (run < ns)
-		there |= wait_part_put(o, p, rec, c, pc, reason, ns - run,
+		there |= wait_part_put(p, rec, c, pc, reason, ns - run,
 				       reason == PMCLOG_WAIT_PREEMPTED ? NULL : waker);
 	if (run)
-		there |= wait_part_put(o, p, rec, c, pc, PMCLOG_WAIT_RUN_QUEUE, run, NULL);
+		there |= wait_part_put(p, rec, c, pc, PMCLOG_WAIT_RUN_QUEUE, run, NULL);
 	return there;
 }
 

@@ -29,10 +29,10 @@ execs_have_paths() {
 @test "an exec whose process gets no CPU for long, before its first mapping, has its path" {
 	# More than a kernel reserves for programs like ours, which it would release at once.
 	hog 0.04
-	pmcstat -q -d -n 1 -P CLOCK.HARD -O log taskset -c 0 sh -c 'for i in $(seq 250); do /bin/true; done'
+	pmcstat -q -d -n 1 -P CLOCK.HARD -O log taskset -c 0 sh -c 'for i in $(seq 1000); do /bin/true; done'
 	kill "$HOG"
 	pmcstat -q -R log >text
-	execs_have_paths 253
+	execs_have_paths 1003
 }
 
 @test "an exec that takes long: its mappings are logged after the kernel's decision, for users and root" {

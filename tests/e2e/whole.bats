@@ -53,16 +53,23 @@ all_are_whole() {
 	ends | awk '{ n[$1] = $2; all += $2 } END { exit !(n["whole"] >= 30 && all - n["whole"] <= 3) }'
 }
 
-@test "first samples of new files are completed when the tables are there" {
+# new_files PMCSTAT-ARGUMENT...: records a program of new files: no table is made while it maps them, takes its samples and
+# waits.
+new_files() {
+	local target
+
 	cp "$(command -v cat)" mine
 	cp "$(ldd mine | awk '/libc\.so/ { print $3 }')" .
 	learn env true
-	mkfifo begin gate
-	pmcstat -q -d -n 1 -P PAGE_FAULT.ALL -O log sh -c 'read -r _ <begin; LD_LIBRARY_PATH=. exec ./mine gate' &
+	mkfifo begin pause gate
+	pmcstat -q -d "$@" -O log sh -c 'echo $$ >pid; read -r _ <begin; LD_LIBRARY_PATH=. exec ./mine pause gate' &
 	exec 5>begin
-	# No table is made while the program maps its files, and takes its samples.
+	read -r target <pid
 	kill -STOP "$DAEMON_PID"
 	echo >&5
+	exec 5>pause
+	wait_for asleep "$target"
+	exec 5>&-
 	exec 5>gate
 	kill -CONT "$DAEMON_PID"
 	read_files
@@ -70,6 +77,10 @@ all_are_whole() {
 	wait $!
 	ends | tee ends
 	refute grep -q table ends
+}
+
+@test "first samples of new files are completed when the tables are there" {
+	new_files -n 1 -P PAGE_FAULT.ALL
 	pmccontrol -s --json | python3 -c 'import json, sys; s = json.load(sys.stdin); assert s["chains_completed"] > 0 and not s["chains_late"], s'
 }
 
@@ -77,26 +88,7 @@ all_are_whole() {
 	pmccontrol -L | grep -q OFFCPU_TIME || skip "this kernel lets no program run behind a switch"
 	stop_daemon
 	start_daemon "${ROOM[@]}" -o kern.hwpmc.debugflags='sampling=read,init'
-	cp "$(command -v cat)" mine
-	cp "$(ldd mine | awk '/libc\.so/ { print $3 }')" .
-	learn env true
-	mkfifo begin pause gate
-	pmcstat -q -d -U -n 1 -P "uprobe:$PWD/libc.so.6:malloc" -n 1 -P OFFCPU_TIME -O log \
-		sh -c 'echo $$ >pid; read -r _ <begin; LD_LIBRARY_PATH=. exec ./mine pause gate' &
-	exec 5>begin
-	read -r TARGET <pid
-	kill -STOP "$DAEMON_PID"
-	echo >&5
-	exec 5>pause
-	wait_for asleep "$TARGET"
-	exec 5>&-
-	exec 5>gate
-	kill -CONT "$DAEMON_PID"
-	read_files
-	exec 5>&-
-	wait $!
-	ends | tee ends
-	refute grep -q table ends
+	new_files -U -n 1 -P "uprobe:$PWD/libc.so.6:malloc" -n 1 -P OFFCPU_TIME
 	pmc report --folded - log | tee folded
 	grep -q '^uprobe:libc.so.6:malloc;mine;[^;]*;__libc_start_main[^;]*;.*;malloc [0-9]*$' folded
 	grep -q '^OFFCPU_TIME;mine;[^;]*;__libc_start_main[^;]*;.*;read;.*_\[k\];\[sleep\]_\[k\] [0-9]*$' folded

@@ -158,6 +158,9 @@ vm_daemon_stop() {
 	vm_until 60 '! pidof pmcbpfd'
 }
 
+# one_of_each - a kernel of each architecture, for what does not depend on the kernel
+one_of_each() { [[ $VM_KERNEL =~ ^(6.1-x86|6.12-arm64)$ ]] || skip "does not depend on the kernel: 6.1-x86 and 6.12-arm64 prove it"; }
+
 # status_is STATUS, says TEXT, has TEXT - check the result of `run`, and show it if it differs
 # shellcheck disable=SC2154 # bats sets status and output
 status_is() {
