@@ -5,7 +5,8 @@
  * last seen switch that lags behind the scheduler's.  So the case can be made on any kernel, and
  * the programs are the real ones.  Orders are lines of words on standard input, each answered by a
  * line: `away`: it was away meanwhile; `home`: it came unseen; `write N`: writes to N new pages;
- * `sleep`: a switch that is seen; `spin`: answers, and keeps the CPU until the next line.
+ * `sleep`: a switch that is seen; `spin`: answers, and keeps the CPU until the next line; `kernel`:
+ * prints the number of switches that the kernel itself has hidden.
  */
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
@@ -27,6 +28,8 @@
 struct programs {
 	volatile struct abi_open *open;	/* CPU 0's */
 	volatile struct abi_cpu *cpu;
+	volatile __u64 *hidden;
+	__u64 made;			/* number of those that this program has made */
 };
 
 /* The daemon's map of that name. */
@@ -101,6 +104,8 @@ static void find(struct programs *p, const char *daemon)
 	char *bss = map_memory(fd, info.value_size);
 
 	p->open = (void *)(bss + variable(&info, "open_slice"));
+	p->hidden = (void *)(bss + variable(&info, "switches_hidden"));
+	p->made = 0;
 	fd = map_find(daemon, "cpus", &info);
 	p->cpu = map_memory(fd, (size_t)info.max_entries * info.value_size);
 }
@@ -152,8 +157,10 @@ static void obey(struct programs *p, char *line)
 			p->cpu->members = 0;
 			p->open->set = 0;
 			p->open->seen--;
+			p->made++;
 		} else if (!strcmp(word, "away")) {
 			p->open->seen--;
+			p->made++;
 		} else if (!strcmp(word, "write")) {
 			word = strtok(NULL, " \n");
 			write_pages(strtoul(word ? word : "0", NULL, 10));
@@ -161,6 +168,8 @@ static void obey(struct programs *p, char *line)
 			nanosleep(&moment, NULL);
 		} else if (!strcmp(word, "spin")) {
 			spin();
+		} else if (!strcmp(word, "kernel")) {
+			printf("kernel %lld\n", (long long)(*p->hidden - p->made));
 		} else {
 			errx(1, "no order: %s", word);
 		}
