@@ -44,6 +44,7 @@ $(foreach name,$(patsubst tests/unit/%.c,%,$(wildcard tests/unit/loader_*.c)),\
 $(foreach name,registers ops alloc state gates msr,\
 	$(eval UNIT_OBJS_loader_$(name) := $(LOADER_FAKE_SRCS:%.c=$(O)/obj/%.o) $(LOADER_TEST)))
 UNIT_LIBS_loader_sample_python += -Wl,--wrap=logfile_put -Wl,--wrap=logfile_has -Wl,--wrap=logfile_names
+UNIT_LIBS_loader_lognames += -Wl,--wrap=kernel_symbols_find
 UNIT_LIBS_loader_msrdev += -Wl,--wrap=open -Wl,--wrap=ioctl
 UNIT_LIBS_loader_logend += -Wl,--wrap=setsockopt -Wl,--wrap=close -Wl,--wrap=clock_gettime
 UNIT_LIBS_loader_process += -Wl,--wrap=perf_open_life -Wl,--wrap=epoll_ctl -Wl,--wrap=notes_execs_fd -Wl,--wrap=notes_execs

@@ -43,6 +43,17 @@ struct abi_level {
 /* A process outside of that namespace: PMCLOG_PID_OUTSIDE. */
 #define ABI_PID_OUTSIDE 0xfffffffeu
 
+/* The daemon's question for the names of kernel addresses, and the answer of `symbols_find`. */
+#define ABI_SYMBOLS	32		/* addresses at a time */
+#define ABI_SYMBOL_TEXT 320		/* bytes of an answer, with its NUL; a longer one is cut */
+
+struct abi_symbols {
+	__u64 address[ABI_SYMBOLS];
+	__u32 n;
+	__u32 reserved;
+	char text[ABI_SYMBOLS][ABI_SYMBOL_TEXT]; /* "name+0x1/0x20 [module]", or a number */
+};
+
 struct abi_rec {
 	__u64 time;			/* CLOCK_MONOTONIC, ns */
 	__u16 kind;			/* enum abi_rec_kind */

@@ -116,6 +116,7 @@ int daemon_init(struct daemon *d, struct reason *why)
 			.size = (unsigned int)d->config.value[TUN_LOGBUFFERSIZE] * 1024,
 			.users = &d->users,
 			.messages = &d->messages,
+			.engine = d->engine,
 		};
 
 		err = logpool_new(&d->logs, &logs, &d->log_event, why);

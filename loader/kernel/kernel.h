@@ -17,6 +17,7 @@
 
 #include "engine.h"
 #include "hop.h"
+#include "kernel_symbols.h"
 #include "ktrload.h"
 #include "notes.h"
 #include "profclock.h"

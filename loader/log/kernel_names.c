@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * An address that is not in `seen`, a cache, is added to `pending`.  The table finds its function,
- * which is written once: `logged` is the set of functions in the log.  Addresses that are not in
- * the table wait for the next table and are given up then: modules and BPF programs come and go.
+ * An address that is not in `seen`, a cache, is added to `pending`, and the kernel is asked for its
+ * function, which is written once: `logged` is the set of functions in the log.  What the kernel
+ * does not find by address may be in its table of all names.  Addresses that are not in the table
+ * wait for the next table and are given up then: modules and BPF programs come and go.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -13,6 +14,7 @@
 #include "lib/base/array.h"
 #include "lib/base/number_set.h"
 #include "loader/base/base.h"
+#include "loader/kernel/kernel.h"
 #include "ksyms.h"
 #include "kernel_names.h"
 
@@ -21,10 +23,12 @@
 #define LOGGED_MAX  65536u		/* functions of a log */
 #define AGAIN_NS    NS_PER_S		/* between two readings of the table */
 #define AGAIN_MAX   (64 * AGAIN_NS)	/* … if they bring nothing new */
+#define QUESTIONS   (16 * ABI_SYMBOLS)	/* addresses that the kernel is asked for at a time */
 #define KERNEL	    (1ull << 63)
 
 struct kernel_names {
 	const char *file;
+	const struct engine *engine;	/* NULL: the kernel is not asked */
 	const struct messages *messages;
 	void (*ready)(void *arg);
 	void *arg;
@@ -34,9 +38,13 @@ struct kernel_names {
 
 	pthread_mutex_t lock;		/* protects all below */
 	pthread_cond_t idle;
+	uint64_t question[QUESTIONS];
+	size_t nquestions;		/* not yet answered */
+	struct ksyms *found;		/* the functions that the kernel found */
 	struct ksyms *table;
-	unsigned int users;		/* logs that use the table; without any it is freed */
-	unsigned int reads;
+	unsigned int users;		/* logs that use both; without any they are freed */
+	unsigned int reads;		/* of the table */
+	unsigned int news;		/* readings and answers */
 	uint64_t read_at, again;	/* ns; the delay to the next reading */
 	bool reading;			/* or about to be read */
 	bool hidden;			/* the file has no names */
@@ -50,7 +58,8 @@ struct name_search {
 	uint64_t *pending;
 	size_t npending, room;
 	size_t tried;			/* the first ones, which table number `reads` lacks */
-	unsigned int reads;
+	size_t asked;			/* the first ones, for which the kernel was asked */
+	unsigned int reads, news;
 	struct number_set logged;
 	uint8_t *records;
 	size_t len, records_room;
@@ -61,14 +70,16 @@ struct name_search {
 
 /* --- the table ------------------------------------------------------------------------------- */
 
-struct kernel_names *kernel_names_new(const char *file, const struct messages *messages,
-				      void (*ready)(void *arg), void *arg)
+struct kernel_names *kernel_names_new(const char *file, const struct engine *engine,
+				      const struct messages *messages, void (*ready)(void *arg),
+				      void *arg)
 {
 	struct kernel_names *n = calloc(1, sizeof(*n));
 
 	if (!n)
 		return NULL;
 	n->file = file;
+	n->engine = engine;
 	n->messages = messages;
 	n->ready = ready;
 	n->arg = arg;
@@ -84,24 +95,34 @@ void kernel_names_free(struct kernel_names *n)
 		return;
 	if (n->started)
 		pthread_join(n->thread, NULL);
+	ksyms_free(n->found);
 	ksyms_free(n->table);
 	pthread_cond_destroy(&n->idle);
 	pthread_mutex_destroy(&n->lock);
 	free(n);
 }
 
-unsigned int kernel_names_reads(const struct kernel_names *n)
+unsigned int kernel_names_news(const struct kernel_names *n)
 {
-	return __atomic_load_n(&n->reads, __ATOMIC_ACQUIRE);
+	return __atomic_load_n(&n->news, __ATOMIC_ACQUIRE);
 }
 
-/* The lock is held, as in table_request() and pending_name(). */
+/* The lock is held, as in the functions below down to questions_ask() and in pending_name(). */
 static void table_forget(struct kernel_names *n)
 {
+	ksyms_free(n->found);
 	ksyms_free(n->table);
+	n->found = NULL;
 	n->table = NULL;
 	n->hidden = false;
 	n->again = AGAIN_NS;
+}
+
+/* Logs wait for news. */
+static void names_publish(struct kernel_names *n)
+{
+	__atomic_store_n(&n->news, n->news + 1, __ATOMIC_RELEASE);
+	pthread_cond_broadcast(&n->idle);
 }
 
 /* One message for all failures.  Any thread, with or without the lock. */
@@ -129,8 +150,8 @@ static void *table_read(void *arg)
 		table_forget(n);
 	n->reading = false;
 	n->read_at = clock_ns();
-	__atomic_store_n(&n->reads, n->reads + 1, __ATOMIC_RELEASE);
-	pthread_cond_broadcast(&n->idle);
+	n->reads++;
+	names_publish(n);
 	pthread_mutex_unlock(&n->lock);
 	ksyms_free(old);
 	n->ready(n->arg);
@@ -147,7 +168,7 @@ static void table_request(struct kernel_names *n)
 	n->ready(n->arg);
 }
 
-void kernel_names_serve(struct kernel_names *n)
+static void table_serve(struct kernel_names *n)
 {
 	int err;
 
@@ -166,6 +187,71 @@ void kernel_names_serve(struct kernel_names *n)
 	n->hidden = true;
 	pthread_cond_broadcast(&n->idle);
 	pthread_mutex_unlock(&n->lock);
+}
+
+/* --- questions ------------------------------------------------------------------------------- */
+
+/* Returns the number of addresses for which there is room. */
+static size_t questions_ask(struct kernel_names *n, const uint64_t *address, size_t some)
+{
+	size_t room = QUESTIONS - n->nquestions;
+
+	some = some < room ? some : room;
+	memcpy(&n->question[n->nquestions], address, some * sizeof(*address));
+	n->nquestions += some;
+	if (some)
+		n->ready(n->arg);
+	return some;
+}
+
+static void found_add(struct kernel_names *n, const struct kernel_symbol *s, size_t some)
+{
+	int err = 0;
+
+	if (!n->found)
+		n->found = ksyms_new();
+	for (size_t i = 0; i < some && !err; i++)
+		if (s[i].start)
+			err = n->found ? ksyms_add(n->found, s[i].start, s[i].size, s[i].name) :
+					 -ENOMEM;
+	if (err)
+		names_complain(n, err);
+}
+
+/*
+ * A file that hides addresses hides names: then nothing is found, and the reader of the table finds
+ * out.
+ */
+static void questions_answer(struct kernel_names *n)
+{
+	struct kernel_symbol found[ABI_SYMBOLS];
+	uint64_t start;
+	bool hidden;
+
+	pthread_mutex_lock(&n->lock);
+	if (!n->nquestions) {
+		pthread_mutex_unlock(&n->lock);
+		return;
+	}
+	hidden = ksyms_start(n->file, &start) != 0;
+	for (size_t i = 0; i < n->nquestions && !hidden; i += ABI_SYMBOLS) {
+		size_t rest = n->nquestions - i, some = rest < ABI_SYMBOLS ? rest : ABI_SYMBOLS;
+
+		if (!kernel_symbols_find(n->engine, &n->question[i], some, found))
+			found_add(n, found, some);
+	}
+	n->nquestions = 0;
+	if (!n->users)
+		table_forget(n);
+	names_publish(n);
+	pthread_mutex_unlock(&n->lock);
+	n->ready(n->arg);
+}
+
+void kernel_names_serve(struct kernel_names *n)
+{
+	questions_answer(n);
+	table_serve(n);
 }
 
 /* --- sets ------------------------------------------------------------------------------------- */
@@ -312,26 +398,33 @@ static bool pending_given_up(const struct name_search *l, uint64_t address)
 	return number_set_has(&l->logged, address);
 }
 
+static bool names_find(const struct kernel_names *n, uint64_t address, struct ksym *sym)
+{
+	return (n->found && ksyms_find(n->found, address, sym)) ||
+	       (n->table && ksyms_find(n->table, address, sym));
+}
+
 /*
- * Writes the names that the table has.  If the table is fresh, addresses that neither it nor the
+ * Writes the names that are known.  If the table is fresh, addresses that neither it nor the
  * previous table has are given up.
  */
 static void pending_name(struct name_search *l)
 {
 	struct kernel_names *n = l->names;
-	bool fresh = l->reads != n->reads, of_use = false;
-	size_t again = fresh ? l->tried : 0, left = fresh ? 0 : l->tried;
+	bool fresh = n->table && l->reads != n->reads, of_use = false;
+	size_t again = fresh ? l->tried : 0, left = l->news != n->news ? 0 : l->tried, asked = left;
 	struct ksym sym;
 
 	for (size_t i = left; i < l->npending; i++) {
 		uint64_t address = l->pending[i];
 
-		if (ksyms_find(n->table, address, &sym)) {
+		if (names_find(n, address, &sym)) {
 			record_put(l, &sym);
 			of_use |= i < again;
 		} else if (i < again) {
 			(void)logged_add(l, address);
 		} else if (!pending_given_up(l, address)) {
+			asked += i < l->asked;
 			l->pending[left++] = address;
 		}
 	}
@@ -340,16 +433,32 @@ static void pending_name(struct name_search *l)
 	/* Addresses may belong to other functions now. */
 	if (fresh)
 		memset(l->seen, 0, sizeof(l->seen));
-	l->npending = l->tried = left;
+	l->npending = left;
+	l->tried = n->table ? left : 0;
+	l->asked = asked;
 	l->reads = n->reads;
+	l->news = n->news;
 }
 
+/* The kernel has answered, and there are addresses without a name. */
 static bool table_wanted(const struct name_search *l)
 {
 	const struct kernel_names *n = l->names;
 
-	return l->npending && !n->hidden &&
+	return l->npending && (!n->engine || (l->asked == l->npending && !n->nquestions)) &&
 	       (!n->table || clock_ns() - n->read_at >= n->again);
+}
+
+/* True: an answer is to come. */
+static bool pending_ask(struct name_search *l)
+{
+	struct kernel_names *n = l->names;
+
+	if (n->engine)
+		l->asked += questions_ask(n, l->pending + l->asked, l->npending - l->asked);
+	if (table_wanted(l))
+		table_request(n);
+	return l->npending && (n->reading || n->nquestions);
 }
 
 size_t name_search_records(struct name_search *l, const uint8_t **records)
@@ -358,22 +467,18 @@ size_t name_search_records(struct name_search *l, const uint8_t **records)
 
 	l->len = 0;
 	if (__atomic_load_n(&l->hides, __ATOMIC_RELAXED))
-		l->npending = l->tried = 0;
+		l->npending = l->tried = l->asked = 0;
 	if (!l->npending)
 		return 0;
 	pthread_mutex_lock(&n->lock);
 	n->users += !l->user;
 	l->user = true;
 	for (;;) {
-		if (n->table)
+		if (n->hidden)
+			l->npending = l->tried = l->asked = 0;
+		else
 			pending_name(l);
-		else if (n->hidden)
-			l->npending = l->tried = 0;
-		else	/* Nothing is due before the table has been read again. */
-			l->reads = n->reads;
-		if (table_wanted(l))
-			table_request(n);
-		if (!l->last || !l->npending || !n->reading)
+		if (!pending_ask(l) || !l->last)
 			break;
 		pthread_cond_wait(&n->idle, &n->lock);
 	}
@@ -384,5 +489,5 @@ size_t name_search_records(struct name_search *l, const uint8_t **records)
 
 bool name_search_due(const struct name_search *l)
 {
-	return l->npending && l->reads != kernel_names_reads(l->names);
+	return l->npending && l->news != kernel_names_news(l->names);
 }

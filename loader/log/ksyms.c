@@ -182,6 +182,51 @@ int ksyms_read(struct ksyms **out, const char *path)
 	return 0;
 }
 
+struct ksyms *ksyms_new(void)
+{
+	return calloc(1, sizeof(struct ksyms));
+}
+
+/* The number of functions that begin at the address or before it. */
+static size_t ksyms_before(const struct ksyms *k, uint64_t address)
+{
+	size_t low = 0, high = k->n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (k->entry[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+int ksyms_add(struct ksyms *k, uint64_t start, uint64_t size, const char *name)
+{
+	size_t at = ksyms_before(k, start);
+	bool known = at && k->entry[at - 1].start == start;
+	struct ksym_entry added;
+	int err;
+
+	if (known && !strcmp(k->names + k->entry[at - 1].name, name))
+		return 0;
+	err = ksym_add(k, start, "", name);
+	if (err)
+		return err;
+	added = k->entry[k->n - 1];
+	added.size = size < LONGEST ? (uint32_t)size : LONGEST;
+	if (known) {
+		k->entry[at - 1] = added;
+		k->n--;
+		return 0;
+	}
+	memmove(&k->entry[at + 1], &k->entry[at], (k->n - 1 - at) * sizeof(added));
+	k->entry[at] = added;
+	return 0;
+}
+
 int ksyms_start(const char *path, uint64_t *start)
 {
 	FILE *f = fopen(path, "re");
@@ -206,22 +251,16 @@ int ksyms_start(const char *path, uint64_t *start)
 
 bool ksyms_find(const struct ksyms *k, uint64_t address, struct ksym *sym)
 {
-	const struct ksym_entry *e = k->entry;
-	size_t low = 0, high = k->n;
+	size_t before = ksyms_before(k, address);
+	const struct ksym_entry *e;
 
-	/* Those below `low` begin at the address or before it. */
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (e[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (!low || address - e[low - 1].start >= e[low - 1].size)
+	if (!before)
 		return false;
-	sym->start = e[low - 1].start;
-	sym->name = k->names + e[low - 1].name;
+	e = &k->entry[before - 1];
+	if (address - e->start >= e->size)
+		return false;
+	sym->start = e->start;
+	sym->name = k->names + e->name;
 	sym->image = *sym->name == '[' ? "" : "[kernel.kallsyms]";
 	return true;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The kernel's functions by address: a snapshot of /proc/kallsyms, with modules and BPF programs.
- * The file does not have the ends of functions.
+ * The kernel's functions by address: a snapshot of /proc/kallsyms, with modules and BPF programs,
+ * or functions that were found one by one.  The file does not have the ends of functions.
  */
 #ifndef PMCBPF_KSYMS_H
 #define PMCBPF_KSYMS_H
@@ -22,6 +22,10 @@ struct ksym {
  * -ENOMEM, or the error of the file.
  */
 int ksyms_read(struct ksyms **out, const char *path);
+/* An empty table, for functions that are found one by one; NULL: no memory. */
+struct ksyms *ksyms_new(void);
+/* Adds a function, or replaces the one that begins there.  -ENOMEM. */
+int ksyms_add(struct ksyms *k, uint64_t start, uint64_t size, const char *name);
 void ksyms_free(struct ksyms *k);
 
 /*

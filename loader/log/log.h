@@ -12,17 +12,19 @@
  *   loglate	   call chains that are completed later, and the records behind them
  *   logpool	   the buffers of all logs, their users' shares, logs without an owner
  *   logwriter	   a log's thread: writes its buffers with the owner's ids
- *   kernel_names  names of the kernel's functions in a log, and their table
- *   ksyms	   /proc/kallsyms, sorted
+ *   kernel_names  names of the kernel's functions in a log: by address, or from a table
+ *   ksyms	   tables of functions: /proc/kallsyms, or those that the kernel found
  *   logdest	   kinds of descriptors that a log may be written to
  *
  * Threads.  The event loop calls all functions of this door, and none of them waits, but for
  * logdest_check() and ksyms_*(), which have no state and run in any thread or helper.
  *   - Each log has a thread, log_writer(), from logfile_new() until its file is closed.  It writes,
  *     polls, shuts down and closes the owner's descriptor, looks for kernel addresses in what it
- *     writes, and waits for the table of names at the log's end.
- *   - One more thread reads that table, when a log needs it; kernel_names_serve() starts it from
- *     the loop, because a thread inherits the ids of the thread that starts it.
+ *     writes, and waits for their names at the log's end.
+ *   - The loop asks the kernel for these names, in kernel_names_serve(): a log's thread has no
+ *     capabilities.
+ *   - One more thread reads /proc/kallsyms, for addresses that the kernel does not find;
+ *     kernel_names_serve() starts it, because a thread inherits the ids of the one that starts it.
  * Locks are the pool's, the log's and the table's.  None of them is held across a system call on an
  * owner's descriptor, and no two of them are held together.
  *

@@ -15,6 +15,7 @@
 #include "logdest.h"
 #include "logrec.h"
 
+struct engine;
 struct logfile;
 struct logpool;
 
@@ -23,6 +24,7 @@ struct logpool_config {
 	unsigned int buffers;		/* kern.hwpmc.nbuffers */
 	unsigned int size;		/* bytes each: kern.hwpmc.logbuffersize */
 	const char *kallsyms;		/* of tests; NULL: /proc/kallsyms */
+	const struct engine *engine;	/* is asked for names of the kernel's functions */
 	const struct messages *messages;	/* for messages about missing parts of logs */
 };
 

@@ -89,7 +89,7 @@ int logpool_new(struct logpool **out, const struct logpool_config *config, int *
 	pthread_mutex_init(&pool->lock, NULL);
 	err = pool_open_events(pool);
 	if (!err)
-		pool->names = kernel_names_new(config->kallsyms ?: "/proc/kallsyms",
+		pool->names = kernel_names_new(config->kallsyms ?: "/proc/kallsyms", config->engine,
 					       config->messages, names_ready, pool);
 	if (!err && !pool->names)
 		err = -ENOMEM;
@@ -392,11 +392,11 @@ static void pool_say_given_up(struct logpool *pool, uint64_t now)
 /* Wakes the threads after a new table of names: idle ones may wait for it. */
 static void pool_call_for_names(struct logpool *pool)
 {
-	unsigned int reads = kernel_names_reads(pool->names);
+	unsigned int news = kernel_names_news(pool->names);
 
-	for (struct logfile *l = pool->logs; l && reads != pool->names_reads; l = l->next)
+	for (struct logfile *l = pool->logs; l && news != pool->names_news; l = l->next)
 		log_call_thread(l);
-	pool->names_reads = reads;
+	pool->names_news = news;
 }
 
 void logpool_reap(struct logpool *pool)

@@ -51,7 +51,7 @@ struct logpool {
 	uint32_t requests, failed;
 	struct logfile *logs;
 	struct kernel_names *names;
-	unsigned int names_reads;	/* kernel_names_reads() when threads were last woken */
+	unsigned int names_news;	/* kernel_names_news() when threads were last woken */
 	/* Abandoned logs that no message has reported yet, and their buffers. */
 	unsigned int given_up;
 	uint64_t lost, said;

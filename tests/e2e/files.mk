@@ -211,6 +211,13 @@ $(O)/tests/truth: $(patsubst %.c,$(O)/obj/%.o,$(filter-out %.bpf.c,$(wildcard te
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -ldw -lbpf -lelf -lz
 E2E_NEEDS += $(UNWOUND) $(UNWOUND_LIBRARIES) $(O)/tests/truth
 
+# The kernel's functions, by address.
+LINT_C += tests/e2e/kallsyms.c
+$(O)/tests/kallsyms: $(O)/obj/tests/e2e/kallsyms.o $(LOADER_A) $(BASE_A)
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(PMCBPFD_LIBS)
+
 # Python's frames, by the product's walk.
 LINT_C += tests/e2e/frames.c tests/e2e/frames_kernel.c
 LINT_NEEDS += $(O)/tests/frames.skel.h

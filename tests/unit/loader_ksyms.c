@@ -108,6 +108,28 @@ static void test_nothing(void **state)
 	assert_null(k);
 }
 
+/* Functions found one by one, in any order; a new one replaces the one that began there. */
+static void test_add(void **state)
+{
+	struct ksyms *k = ksyms_new();
+
+	assert_non_null(k);
+	expect(k, 0xffffffff81001000, NULL, 0);
+	for (unsigned int twice = 0; twice < 2; twice++) {
+		assert_int_equal(ksyms_add(k, 0xffffffff81002000, 0x10, "second"), 0);
+		assert_int_equal(ksyms_add(k, 0xffffffff81001000, 0x20, "first"), 0);
+		assert_int_equal(ksyms_add(k, 0xffffffffc0001000, 0x30, "[module]third"), 0);
+	}
+	expect(k, 0xffffffff81000fff, NULL, 0);
+	expect(k, 0xffffffff8100101f, "[kernel.kallsyms]first", 0xffffffff81001000);
+	expect(k, 0xffffffff81001020, NULL, 0);
+	expect(k, 0xffffffff81002000, "[kernel.kallsyms]second", 0xffffffff81002000);
+	expect(k, 0xffffffffc000102f, "[module]third", 0xffffffffc0001000);
+	assert_int_equal(ksyms_add(k, 0xffffffffc0001000, 0x40, "[bpf]other"), 0);
+	expect(k, 0xffffffffc000103f, "[bpf]other", 0xffffffffc0001000);
+	ksyms_free(k);
+}
+
 static int start_of(const char *text, uint64_t *start)
 {
 	int fd = memfd_create("kallsyms", MFD_CLOEXEC), err;
@@ -171,7 +193,8 @@ int main(void)
 {
 #define T(f) cmocka_unit_test(f)
 	const struct CMUnitTest tests[] = {
-		T(test_find), T(test_ends), T(test_nothing), T(test_start), T(test_many),
+		T(test_find), T(test_ends), T(test_nothing), T(test_add), T(test_start),
+		T(test_many),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The names of kernel functions in logs, over a file like /proc/kallsyms. */
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
@@ -10,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "loader/kernel/kernel.h"
 #include "loader/log/kernel_names.h"
 #include "tests/unit/loader/logs.h"
 #include "tests/unit/loader/reaped.h"
@@ -24,6 +26,9 @@ static struct reason why;
 static int event, symbols;
 static struct logpool *pool;
 static char table_path[64];
+static const struct engine *asked;	/* NULL: the kernel is not asked */
+static unsigned int questions;
+static int refused;
 
 static void set_symbols(const char *text)
 {
@@ -34,7 +39,7 @@ static void set_symbols(const char *text)
 static int set_up(void **state)
 {
 	const struct logpool_config config = {
-		.buffers = 8, .size = 4096, .kallsyms = table_path,
+		.buffers = 8, .size = 4096, .kallsyms = table_path, .engine = asked,
 	};
 
 	symbols = memfd_create("kallsyms", MFD_CLOEXEC);
@@ -341,7 +346,7 @@ static struct name_search *search_new(struct kernel_names *n, const struct logcl
 static void test_due(void **state)
 {
 	const struct logclock clock = { .format = LOGFMT_NEW };
-	struct kernel_names *n = kernel_names_new(table_path, NULL, nothing_ready, NULL);
+	struct kernel_names *n = kernel_names_new(table_path, NULL, NULL, nothing_ready, NULL);
 	const uint8_t *records;
 
 	for (unsigned int i = 0; i < 2; i++) {
@@ -350,7 +355,7 @@ static void test_due(void **state)
 		assert_int_equal(name_search_records(s, &records), 0);
 		assert_false(name_search_due(s));
 		kernel_names_serve(n);
-		while (kernel_names_reads(n) == i)
+		while (kernel_names_news(n) == i)
 			sched_yield();
 		assert_true(name_search_due(s));
 		assert_true(name_search_records(s, &records) > 0);
@@ -360,13 +365,132 @@ static void test_due(void **state)
 	kernel_names_free(n);
 }
 
+/* --- the kernel's answers --------------------------------------------------------------------- */
+
+#define CHUNK 0x100u
+
+/* The kernel has a function in each CHUNK, but in those with an odd number. */
+int __wrap_kernel_symbols_find(const struct engine *e, const uint64_t *address, size_t n,
+			       struct kernel_symbol *found);
+int __wrap_kernel_symbols_find(const struct engine *e, const uint64_t *address, size_t n,
+			       struct kernel_symbol *found)
+{
+	assert_ptr_equal(e, &why);
+	assert_true(n <= ABI_SYMBOLS);
+	for (size_t i = 0; i < n; i++) {
+		const uint64_t chunk = (address[i] - TEXT) / CHUNK;
+
+		found[i] = (struct kernel_symbol){ .size = CHUNK };
+		if (chunk % 2)
+			continue;
+		found[i].start = TEXT + chunk * CHUNK;
+		snprintf(found[i].name, sizeof(found[i].name), "%sasked%u",
+			 chunk == 2 ? "[module]" : "", (unsigned int)chunk);
+		questions++;
+	}
+	return refused;
+}
+
+static int set_up_asked(void **state)
+{
+	questions = 0;
+	refused = 0;
+	asked = (const struct engine *)&why;
+	return set_up(state);
+}
+
+static int tear_down_asked(void **state)
+{
+	asked = NULL;
+	return tear_down(state);
+}
+
+/* The table is read only for an address that the kernel does not find. */
+static void test_asked(void **state)
+{
+	const uint64_t inside[] = { TEXT + 4, TEXT + 2 * CHUNK + 8, TEXT + 9 };
+	const uint64_t other = TEXT + CHUNK + 4;
+	int fd;
+	struct logfile *l;
+
+	set_symbols("ffffffff81000000 T _stext\nffffffff81000100 t in_table\n");
+	l = begin(&fd, LOGFMT_NEW);
+	put(l, 3, inside);
+	put(l, 3, inside);
+	end(l);
+	expect_log(fd, "C C [kernel.kallsyms]asked0@0 [module]asked2@200 E ");
+	until_reaped(pool, event);
+	assert_int_equal(questions, 3);
+	l = begin(&fd, LOGFMT_NEW);
+	put(l, 1, inside);
+	put(l, 1, &other);
+	end(l);
+	expect_log(fd, "C C [kernel.kallsyms]asked0@0 [kernel.kallsyms]in_table@100 E ");
+}
+
+/* A kernel that refuses, or hides its addresses. */
+static void test_asked_in_vain(void **state)
+{
+	const uint64_t pc = TEXT + 4;
+	int fd;
+	struct logfile *l = begin(&fd, LOGFMT_NEW);
+
+	refused = -EPERM;
+	put(l, 1, &pc);
+	end(l);
+	expect_log(fd, "C [kernel.kallsyms]_stext@0 E ");
+	until_reaped(pool, event);
+	refused = 0;
+	questions = 0;
+	set_symbols("0000000000000000 T _stext\n");
+	l = begin(&fd, LOGFMT_NEW);
+	put(l, 1, &pc);
+	end(l);
+	expect_log(fd, "C E ");
+	assert_int_equal(questions, 0);
+}
+
+/* Of several logs, more addresses than the kernel is asked for at a time. */
+static void test_asked_many(void **state)
+{
+	enum { N = 3000, LOGS = 3 };
+	struct logfile *l[LOGS];
+	static char text[LOGS][N * 40];
+	int fd[LOGS];
+
+	for (unsigned int k = 0; k < LOGS; k++)
+		l[k] = begin(&fd[k], LOGFMT_NEW);
+	for (unsigned int i = 0; i < N; i++)
+		for (unsigned int k = 0; k < LOGS; k++) {
+			const uint64_t pc = TEXT + 2ull * i * CHUNK;
+
+			put(l[k], 1, &pc);
+			if (i % 100 == 0)
+				until_written(l[k], logfile_flush(l[k]));
+		}
+	for (unsigned int k = 0; k < LOGS; k++) {
+		end(l[k]);
+		summary(fd[k], text[k], sizeof(text[k]));
+		close(fd[k]);
+		for (unsigned int i = 0; i < N; i++) {
+			char name[64];
+
+			snprintf(name, sizeof(name), "asked%u@%llx ", 2 * i,
+				 2ull * i * CHUNK & 0xffffff);
+			assert_non_null(strstr(text[k], name));
+		}
+	}
+}
+
 int main(void)
 {
+#define ASKED_TEST(test) cmocka_unit_test_setup_teardown(test, set_up_asked, tear_down_asked)
 #define LOG_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		LOG_TEST(test_no_kernel), LOG_TEST(test_fresh), LOG_TEST(test_unreadable),
 		LOG_TEST(test_idle), LOG_TEST(test_again), LOG_TEST(test_many),
 		LOG_TEST(test_due),
+		ASKED_TEST(test_asked), ASKED_TEST(test_asked_in_vain), ASKED_TEST(test_asked_many),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

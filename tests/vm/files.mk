@@ -174,8 +174,8 @@ vm-overlay: vm-progs vm-kmod  ## build and install for both architectures into t
 
 vm-clients: $(VM_CLIENTS) $(VM_KTR)
 
-vm-truth: $(O)/tests/truth
-	$(Q)install -D -m 755 $< $(DESTDIR)/usr/bin/truth
+vm-truth: $(O)/tests/truth $(O)/tests/kallsyms
+	$(Q)install -D -m 755 -t $(DESTDIR)/usr/bin $^
 
 vm-smoke: vm-progs  ## boot every test guest and check the guests themselves
 	$(Q)$(VM_MATRIX) tests/vm/smoke.bats

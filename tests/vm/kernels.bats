@@ -125,6 +125,19 @@ refused() {
 	done
 }
 
+# Those that only /proc/kallsyms has are code that ftrace and BPF make, and ends of sections, where no function is.
+@test "the kernel names each function by an address inside of it, as /proc/kallsyms does" {
+	supported
+	run vm kallsyms
+	echo "$output" | tail -n 20
+	status_is 0
+	[[ ${lines[-1]} =~ ^([0-9]+)\ functions,\ [0-9]+\ of\ modules,\ ([0-9]+)\ of\ BPF ]]
+	[ "${BASH_REMATCH[1]}" -ge 20000 ]
+	[ "${BASH_REMATCH[2]}" -ge 30 ]
+	! grep -E '^(missing|alias)' <<<"$output" |
+		grep -vE '^missing (bpf_dispatcher_|bpf__|_[a-z_]*text$|\[__builtin__)|^alias [a-z_]*_end: '
+}
+
 # Of a program without frame pointers, which signs return addresses on arm64, and whose leaves have theirs in a register
 # there.
 @test "call chains by call frame information: no frame differs from libdwfl's on the same registers and stack" {

@@ -248,6 +248,15 @@ logged() { vm_sh "dmesg | grep -c 'pmcbpf_msr: register $1 of CPU'" || true; }
 	answers "open: ok" "list: ok" "read: 0x1"
 }
 
+@test "the kernel names the module's functions by an address inside of them, as /proc/kallsyms does" {
+	run vm kallsyms
+	echo "${lines[-1]}"
+	status_is 0
+	[[ ${lines[-1]} =~ \ ([0-9]+)\ of\ modules, ]]
+	[ "${BASH_REMATCH[1]}" -ge "$(vm_sh 'grep -c "t.*\[pmcbpf_msr\]" /proc/kallsyms')" ]
+	! grep '^missing \[pmcbpf_msr\]' <<<"$output"
+}
+
 @test "the files installed for DKMS build the module, by their dkms.conf" {
 	local conf kernel_source_dir BUILT_MODULE_NAME MAKE
 

@@ -10,6 +10,7 @@
 
 #include "loader/kernel/hop.h"
 #include "loader/kernel/programs.h"
+#include "loader/kernel/kernel_symbols.h"
 #include "fake_count.h"
 
 #define MAX_TARGETS 16
@@ -237,6 +238,13 @@ enum abi_proof proof_check(const struct engine *e, int pidfd, int proof)
 const char *flush_no_msr(const struct flush *f)
 {
 	return fake.kfunc ? NULL : "the module pmcbpf_msr was not loaded when pmcbpfd started";
+}
+
+/* The table has all names. */
+int kernel_symbols_find(const struct engine *e, const uint64_t *address, size_t n,
+			struct kernel_symbol *found)
+{
+	return -EPERM;
 }
 
 bool perf_watchdog(void) { return fake.watchdog; }
