@@ -96,8 +96,12 @@ void breakpoints_discover(struct breakpoints *b)
 		.any_length = breakpoint_works(3, HW_BREAKPOINT_W),
 		.short_code = breakpoint_works(4, HW_BREAKPOINT_X),
 	};
-	/* The exceptions of 64-bit ARM, which has these lengths, are masked in the kernel. */
-	b->user_only = b->any_length;
+	/*
+	 * 64-bit ARM has these lengths.  Its exceptions for user addresses are masked in the
+	 * kernel.  The kernel steps over an access of its own with the register off; an interrupt
+	 * before that takes the step, and the access is reported again.
+	 */
+	b->user_only = b->repeats = b->any_length;
 	b->data = breakpoint_open_all(8, HW_BREAKPOINT_W, data);
 	b->code = breakpoint_open_all(sizeof(long), HW_BREAKPOINT_X, code);
 	breakpoint_close_all(code, b->code);

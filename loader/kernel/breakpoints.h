@@ -15,6 +15,7 @@ struct breakpoints {
 	bool any_length;	/* 1 to 8 bytes within 8 aligned ones; else 1, 2, 4 or 8 */
 	bool short_code;	/* executions may have length 4 besides sizeof(long) */
 	bool user_only;		/* user addresses: accesses by the kernel are not seen */
+	bool repeats;		/* kernel addresses: an access may be reported twice */
 	bool silent;		/* there are registers, but accesses are not counted */
 	uint64_t given;		/* when the latest source was closed, ns; 0: none was */
 };

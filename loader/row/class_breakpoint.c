@@ -160,6 +160,21 @@ static void class_breakpoint_plan_rows(struct allocation *p, const struct breakp
 	p->rows = b->code ? have->code : have->data;
 }
 
+/* Some of many thousand samples may be of a repetition; a count would be wrong. */
+static int class_breakpoint_plan_kernel(const struct allocation *p, const struct breakpoint *b,
+					struct reason *why)
+{
+	if (!p->spec.sampling && p->machine->engine->breakpoints.repeats)
+		return deny(why, -EOPNOTSUPP, "%s: on 64-bit ARM an access of the kernel that an "
+			    "interrupt comes before is reported twice: %s", p->name,
+			    b->code ? "count kprobe:FUNCTION[+OFFSET]" :
+				      "sample the CPUs (pmcstat -S)");
+	if (p->spec.sampling && !p->system)
+		return deny(why, -EOPNOTSUPP, "%s: a breakpoint in the kernel belongs to no task: "
+			    "sample the CPUs (pmcstat -S), or count it", p->name);
+	return 0;
+}
+
 static int class_breakpoint_plan(struct allocation *p, struct reason *why)
 {
 	struct setting_question q = { 0 };
@@ -172,6 +187,8 @@ static int class_breakpoint_plan(struct allocation *p, struct reason *why)
 	q.admin = b.kernel || p->system;
 	q.jailed = p->jailed;
 	err = grant_check(p->by, POINT_BREAKPOINT, p->cred, &q, why);
+	if (!err && b.kernel)
+		err = class_breakpoint_plan_kernel(p, &b, why);
 	if (err)
 		return err;
 	p->values = PMCLOG_VALUE_ADDR;
@@ -180,9 +197,6 @@ static int class_breakpoint_plan(struct allocation *p, struct reason *why)
 	p->spec.event.user = p->a->caps & PMC_CAP_USER ||
 			     (p->machine->engine->breakpoints.user_only && !b.kernel);
 	p->spec.event.kernel = p->a->caps & PMC_CAP_SYSTEM;
-	if (p->spec.sampling && !p->system && b.kernel)
-		return deny(why, -EOPNOTSUPP, "%s: a breakpoint in the kernel belongs to no task: "
-			    "sample the CPUs (pmcstat -S), or count it", p->name);
 	p->spec.in_tasks = !p->system && !b.kernel &&
 			   (p->spec.sampling || !policy_privileged(p->cred));
 	if (p->spec.in_tasks && !p->spec.sampling && p->a->flags & ALLOCATION_LOGS)
