@@ -4,9 +4,11 @@
 #include <fcntl.h>
 #include <malloc.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -24,6 +26,8 @@
 #define WANTED_FDS  65536
 #define NICE	    (-10)
 #define BIG_ALLOC   (128 * 1024)
+#define START_HEAP  (32 << 20)
+#define HUGE_PAGE   (2u << 20)
 
 static void tunable_report(void *arg, const char *line)
 {
@@ -207,14 +211,40 @@ static int endpoint_begin(struct endpoint *e, const struct options *o, struct re
 			 endpoint_open(e, o->socket, group, why);
 }
 
+/*
+ * libbpf reads megabytes of the kernel's type information for each object, and frees them.  They
+ * come from one piece of memory in huge pages: where page faults are dear, as under some
+ * hypervisors, these would be a third of the start.
+ */
+static void start_memory(void)
+{
+	char *heap;
+
+	mallopt(M_MMAP_THRESHOLD, 2 * START_HEAP);
+	mallopt(M_TRIM_THRESHOLD, 2 * START_HEAP);
+	heap = malloc(START_HEAP);
+	if (heap) {
+		char *aligned = heap + (HUGE_PAGE - (uintptr_t)heap % HUGE_PAGE);
+
+		(void)madvise(aligned, START_HEAP - HUGE_PAGE, MADV_HUGEPAGE);
+	}
+	free(heap);
+}
+
+/* A log buffer goes back to the kernel when it has been written: malloc would keep it. */
+static void start_memory_end(void)
+{
+	mallopt(M_MMAP_THRESHOLD, BIG_ALLOC);
+	mallopt(M_TRIM_THRESHOLD, BIG_ALLOC);
+	malloc_trim(0);
+}
+
 static int start_engine(struct daemon *d, struct reason *why)
 {
 	int err;
 
-	/* A log buffer goes back to the kernel when it has been written: malloc would keep it. */
-	mallopt(M_MMAP_THRESHOLD, BIG_ALLOC);
+	start_memory();
 	err = engine_new(&d->engine, why);
-
 	if (!err)
 		err = daemon_init(d, why);
 	if (!err) {
@@ -223,8 +253,7 @@ static int start_engine(struct daemon *d, struct reason *why)
 		DEBUG(&d->debug, MODULE, INIT, "pmcbpfd " PMCBPF_VERSION ": %u CPUs, %u classes, "
 		      "%u rows", d->rows.ncpu, d->rows.nclass, d->rows.nrow);
 	}
-	/* The kernel's type information took megabytes while programs were loaded. */
-	malloc_trim(0);
+	start_memory_end();
 	return err;
 }
 
