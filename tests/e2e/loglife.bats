@@ -355,6 +355,22 @@ at_depth() { python3 deep.py "$1" "$BUILD/tests/load" "${@:2}"; }
 	grep -q 'logs lack records of unmapped memory: .*; mount tracefs on /sys/kernel/tracing' "$DAEMON_LOG"
 }
 
+@test "the kernel is asked for the functions of sampled addresses: a log does not need its table of names" {
+	[ "$(cat /proc/sys/kernel/kptr_restrict)" -lt 2 ] || skip "this kernel hides its addresses (kernel.kptr_restrict)"
+	stop_daemon
+	cd "$BATS_TEST_TMPDIR"
+	grep -m 1 -w _stext /proc/kallsyms >table
+	pmcbpfd() {
+		# shellcheck disable=SC2016 # the other shell expands it
+		exec unshare -m sh -c 'mount --bind table /proc/kallsyms && exec pmcbpfd "$@"' x "$@"
+	}
+	start_daemon
+	unset -f pmcbpfd
+	pmcstat -q -n 1 -P CONTEXT_SWITCHES -O "$LOG" load switches=300
+	unshare -m sh -c 'mount --bind /dev/null /proc/kallsyms && pmcstat report --csv=there log'
+	grep -q '^CONTEXT_SWITCHES,load,[0-9]*,schedule,\[kernel.kallsyms\],' there
+}
+
 @test "kern.hwpmc.debugflags: messages about logging and sampling" {
 	pmccontrol --tunable 'kern.hwpmc.debugflags=logging=* sampling=*'
 	client a

@@ -65,17 +65,3 @@ kernel_hides() { [ "$(cat /proc/sys/kernel/kptr_restrict)" -ge 2 ]; }
 	cmp here there
 	grep -q '^CONTEXT_SWITCHES,load,[0-9]*,schedule,\[kernel.kallsyms\],' there
 }
-
-@test "the daemon asks the kernel for the functions of sampled addresses: its table is not needed" {
-	! kernel_hides || skip "this kernel hides its addresses (kernel.kptr_restrict)"
-	grep -m 1 -w _stext /proc/kallsyms >table
-	pmcbpfd() {
-		# shellcheck disable=SC2016 # the other shell expands it
-		exec unshare -m sh -c 'mount --bind table /proc/kallsyms && exec pmcbpfd "$@"' x "$@"
-	}
-	start_daemon
-	unset -f pmcbpfd
-	pmcstat -q -n 1 -P CONTEXT_SWITCHES -O log load switches=300
-	unshare -m sh -c 'mount --bind /dev/null /proc/kallsyms && pmcstat report --csv=there log'
-	grep -q '^CONTEXT_SWITCHES,load,[0-9]*,schedule,\[kernel.kallsyms\],' there
-}
