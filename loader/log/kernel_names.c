@@ -3,7 +3,8 @@
  * An address that is not in `seen`, a cache, is added to `pending`, and the kernel is asked for its
  * function, which is written once: `logged` is the set of functions in the log.  What the kernel
  * does not find by address may be in its table of all names.  Addresses that are not in the table
- * wait for the next table and are given up then: modules and BPF programs come and go.
+ * wait for the next table and are given up then.  Modules and BPF programs come and go: each second
+ * `seen` and their functions are forgotten, and the kernel is asked again.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -40,7 +41,9 @@ struct kernel_names {
 	pthread_cond_t idle;
 	uint64_t question[QUESTIONS];
 	size_t nquestions;		/* not yet answered */
-	struct ksyms *found;		/* the functions that the kernel found */
+	struct ksyms *found;		/* the functions that the kernel found, its own … */
+	struct ksyms *added;		/* … and of modules and BPF, since `added_at` */
+	uint64_t added_at;		/* ns */
 	struct ksyms *table;
 	unsigned int users;		/* logs that use both; without any they are freed */
 	unsigned int reads;		/* of the table */
@@ -60,6 +63,7 @@ struct name_search {
 	size_t tried;			/* the first ones, which table number `reads` lacks */
 	size_t asked;			/* the first ones, for which the kernel was asked */
 	unsigned int reads, news;
+	uint64_t seen_at;		/* ns; `seen` is of no earlier time */
 	struct number_set logged;
 	uint8_t *records;
 	size_t len, records_room;
@@ -96,6 +100,7 @@ void kernel_names_free(struct kernel_names *n)
 	if (n->started)
 		pthread_join(n->thread, NULL);
 	ksyms_free(n->found);
+	ksyms_free(n->added);
 	ksyms_free(n->table);
 	pthread_cond_destroy(&n->idle);
 	pthread_mutex_destroy(&n->lock);
@@ -111,9 +116,9 @@ unsigned int kernel_names_news(const struct kernel_names *n)
 static void table_forget(struct kernel_names *n)
 {
 	ksyms_free(n->found);
+	ksyms_free(n->added);
 	ksyms_free(n->table);
-	n->found = NULL;
-	n->table = NULL;
+	n->found = n->added = n->table = NULL;
 	n->hidden = false;
 	n->again = AGAIN_NS;
 }
@@ -204,18 +209,26 @@ static size_t questions_ask(struct kernel_names *n, const uint64_t *address, siz
 	return some;
 }
 
-static void found_add(struct kernel_names *n, const struct kernel_symbol *s, size_t some)
+static void found_add(struct kernel_names *n, const struct kernel_symbol *s)
 {
-	int err = 0;
+	struct ksyms **to = *s->name == '[' ? &n->added : &n->found;
+	int err = -ENOMEM;
 
-	if (!n->found)
-		n->found = ksyms_new();
-	for (size_t i = 0; i < some && !err; i++)
-		if (s[i].start)
-			err = n->found ? ksyms_add(n->found, s[i].start, s[i].size, s[i].name) :
-					 -ENOMEM;
+	if (!*to)
+		*to = ksyms_new();
+	if (*to)
+		err = ksyms_add(*to, s->start, s->size, s->name);
 	if (err)
 		names_complain(n, err);
+}
+
+static void added_forget(struct kernel_names *n)
+{
+	if (clock_ns() - n->added_at < AGAIN_NS)
+		return;
+	ksyms_free(n->added);
+	n->added = NULL;
+	n->added_at = clock_ns();
 }
 
 /*
@@ -233,12 +246,16 @@ static void questions_answer(struct kernel_names *n)
 		pthread_mutex_unlock(&n->lock);
 		return;
 	}
+	added_forget(n);
 	hidden = ksyms_start(n->file, &start) != 0;
 	for (size_t i = 0; i < n->nquestions && !hidden; i += ABI_SYMBOLS) {
 		size_t rest = n->nquestions - i, some = rest < ABI_SYMBOLS ? rest : ABI_SYMBOLS;
 
-		if (!kernel_symbols_find(n->engine, &n->question[i], some, found))
-			found_add(n, found, some);
+		if (kernel_symbols_find(n->engine, &n->question[i], some, found))
+			continue;
+		for (size_t k = 0; k < some; k++)
+			if (found[k].start)
+				found_add(n, &found[k]);
 	}
 	n->nquestions = 0;
 	if (!n->users)
@@ -325,6 +342,12 @@ void name_search_hide(struct name_search *l)
 	__atomic_store_n(&l->hides, true, __ATOMIC_RELAXED);
 }
 
+static void seen_forget(struct name_search *l)
+{
+	memset(l->seen, 0, sizeof(l->seen));
+	l->seen_at = clock_ns();
+}
+
 /*
  * Kernel addresses come first, if there are any.  All but the sampled one are return addresses.
  * PMCLOG_PC_KERNEL stands for all kernel addresses and has no name.
@@ -350,6 +373,8 @@ size_t name_search_scan(struct name_search *l, const uint8_t *data, size_t len)
 	unsigned int end = logfmt_number(l->clock->format, PMCLOG_TYPE_CLOSELOG);
 	size_t prefix = logfmt_prefix(l->clock->format), at = 0;
 
+	if (l->names->engine && clock_ns() - l->seen_at >= AGAIN_NS)
+		seen_forget(l);
 	while (len - at >= prefix) {
 		unsigned int type;
 		uint32_t header;
@@ -398,10 +423,13 @@ static bool pending_given_up(const struct name_search *l, uint64_t address)
 	return number_set_has(&l->logged, address);
 }
 
-static bool names_find(const struct kernel_names *n, uint64_t address, struct ksym *sym)
+/* The table is older than an answer; `asked`: the kernel had none. */
+static bool names_find(const struct kernel_names *n, uint64_t address, bool asked,
+		       struct ksym *sym)
 {
 	return (n->found && ksyms_find(n->found, address, sym)) ||
-	       (n->table && ksyms_find(n->table, address, sym));
+	       (n->added && ksyms_find(n->added, address, sym)) ||
+	       (asked && n->table && ksyms_find(n->table, address, sym));
 }
 
 /*
@@ -415,10 +443,11 @@ static void pending_name(struct name_search *l)
 	size_t again = fresh ? l->tried : 0, left = l->news != n->news ? 0 : l->tried, asked = left;
 	struct ksym sym;
 
+	added_forget(n);
 	for (size_t i = left; i < l->npending; i++) {
 		uint64_t address = l->pending[i];
 
-		if (names_find(n, address, &sym)) {
+		if (names_find(n, address, !n->engine || i < l->asked, &sym)) {
 			record_put(l, &sym);
 			of_use |= i < again;
 		} else if (i < again) {
@@ -432,9 +461,9 @@ static void pending_name(struct name_search *l)
 		n->again = of_use ? AGAIN_NS : n->again < AGAIN_MAX ? n->again * 2 : AGAIN_MAX;
 	/* Addresses may belong to other functions now. */
 	if (fresh)
-		memset(l->seen, 0, sizeof(l->seen));
+		seen_forget(l);
 	l->npending = left;
-	l->tried = n->table ? left : 0;
+	l->tried = !n->table ? 0 : n->engine ? asked : left;
 	l->asked = asked;
 	l->reads = n->reads;
 	l->news = n->news;

@@ -29,6 +29,7 @@ static char table_path[64];
 static const struct engine *asked;	/* NULL: the kernel is not asked */
 static unsigned int questions;
 static int refused;
+static const char *asked_name = "asked";
 
 static void set_symbols(const char *text)
 {
@@ -384,8 +385,8 @@ int __wrap_kernel_symbols_find(const struct engine *e, const uint64_t *address, 
 		if (chunk % 2)
 			continue;
 		found[i].start = TEXT + chunk * CHUNK;
-		snprintf(found[i].name, sizeof(found[i].name), "%sasked%u",
-			 chunk == 2 ? "[module]" : "", (unsigned int)chunk);
+		snprintf(found[i].name, sizeof(found[i].name), "%s%s%u",
+			 chunk == 2 ? "[module]" : "", asked_name, (unsigned int)chunk);
 		questions++;
 	}
 	return refused;
@@ -426,6 +427,33 @@ static void test_asked(void **state)
 	put(l, 1, &other);
 	end(l);
 	expect_log(fd, "C C [kernel.kallsyms]asked0@0 [kernel.kallsyms]in_table@100 E ");
+}
+
+/* Another module's function may have the address later; the kernel's own stay. */
+static void test_asked_again(void **state)
+{
+	const uint64_t pc[] = { TEXT + 4, TEXT + 2 * CHUNK + 8 };
+	static char text[65536];
+	int fd;
+	struct logfile *l = begin(&fd, LOGFMT_NEW);
+
+	put(l, 2, pc);
+	until_written(l, logfile_flush(l));
+	for (int i = 0; i < 6000 && !strstr(text, "asked2"); i++)
+		summary_now(fd, text, sizeof(text));
+	asked_name = "later";
+	for (int i = 0; i < 6000 && !strstr(text, "later2"); i++) {
+		put(l, 2, pc);
+		until_written(l, logfile_flush(l));
+		summary_now(fd, text, sizeof(text));
+	}
+	asked_name = "asked";
+	end(l);
+	close(fd);
+	assert_non_null(strstr(text, "[kernel.kallsyms]asked0@0 "));
+	assert_non_null(strstr(text, "[module]asked2@200 "));
+	assert_non_null(strstr(text, "[module]later2@200 "));
+	assert_null(strstr(text, "later0"));
 }
 
 /* A kernel that refuses, or hides its addresses. */
@@ -490,7 +518,8 @@ int main(void)
 		LOG_TEST(test_no_kernel), LOG_TEST(test_fresh), LOG_TEST(test_unreadable),
 		LOG_TEST(test_idle), LOG_TEST(test_again), LOG_TEST(test_many),
 		LOG_TEST(test_due),
-		ASKED_TEST(test_asked), ASKED_TEST(test_asked_in_vain), ASKED_TEST(test_asked_many),
+		ASKED_TEST(test_asked), ASKED_TEST(test_asked_again),
+		ASKED_TEST(test_asked_in_vain), ASKED_TEST(test_asked_many),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
