@@ -101,7 +101,9 @@ enum how {
 	HOW_LOGGED,		/* ours, with a PROCCSW record for every slice */
 	HOW_RECORDS,		/* the events of `perf record --switch-events` */
 	HOW_WAITS,		/* ours: OFFCPU_TIME, whose threshold no wait reaches */
+	HOW_WAKERS,		/* … and each wait's waker */
 	HOW_SWITCHES,		/* the event of `perf record -e sched:sched_switch` */
+	HOW_WAKEUPS,		/* … of `perf record -g -e sched:sched_waking` */
 	HOW_FLOOR,		/* an empty BPF program at sched_switch */
 	HOW_COUNT
 };

@@ -105,15 +105,16 @@ static void log_to_nowhere(void)
 	close(fd);
 }
 
-#define SWITCH_ID "/sys/kernel/tracing/events/sched/sched_switch/id"
-
-static unsigned int switch_id(void)
+static unsigned int sched_event_id(const char *name)
 {
-	FILE *f = fopen(SWITCH_ID, "re");
+	char path[96];
 	unsigned int id;
+	FILE *f;
 
+	snprintf(path, sizeof(path), "/sys/kernel/tracing/events/sched/%s/id", name);
+	f = fopen(path, "re");
 	if (!f || fscanf(f, "%u", &id) != 1)
-		die(SWITCH_ID ": %s", strerror(errno));
+		die("%s: %s", path, strerror(errno));
 	fclose(f);
 	return id;
 }
@@ -127,13 +128,16 @@ static void records_open(struct counters *c, pid_t pid)
 		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU,
 	};
 
-	if (c->how == HOW_SWITCHES) {
+	if (c->how != HOW_RECORDS) {
 		attr.type = PERF_TYPE_TRACEPOINT;
-		attr.config = switch_id();
+		attr.config = sched_event_id(c->how == HOW_SWITCHES ? "sched_switch" :
+								      "sched_waking");
 		attr.context_switch = 0;
 		attr.sample_period = 1;
 		attr.sample_type |= PERF_SAMPLE_IP | PERF_SAMPLE_RAW | PERF_SAMPLE_PERIOD;
 	}
+	if (c->how == HOW_WAKEUPS)
+		attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
 	c->fd[0] = (int)syscall(SYS_perf_event_open, &attr, pid, -1, -1, PERF_FLAG_FD_CLOEXEC);
 	if (c->fd[0] < 0)
 		die("perf_event_open(dummy): %s", strerror(errno));
@@ -145,11 +149,21 @@ static void records_open(struct counters *c, pid_t pid)
 
 static void waits_open(struct counters *c, pid_t pid)
 {
-	check_pmc(pmc_allocate("OFFCPU_TIME", PMC_MODE_TS, 0, PMC_CPU_ANY, &c->id[0],
-			       60000000000), "OFFCPU_TIME");
+	check_pmc(pmc_allocate("OFFCPU_TIME", PMC_MODE_TS, c->how == HOW_WAKERS ? PMC_F_WAKERS : 0,
+			       PMC_CPU_ANY, &c->id[0], 60000000000), "OFFCPU_TIME");
 	check_pmc(pmc_attach(c->id[0], pid), "pmc_attach");
 	check_pmc(pmc_start(c->id[0]), "pmc_start");
 	c->n = 1;
+}
+
+static bool how_logs(enum how how)
+{
+	return how == HOW_LOGGED || how == HOW_WAITS || how == HOW_WAKERS;
+}
+
+static bool how_records(enum how how)
+{
+	return how == HOW_RECORDS || how == HOW_SWITCHES || how == HOW_WAKEUPS;
 }
 
 void counters_open(struct counters *c, enum how how, const struct event *ev, unsigned int n,
@@ -159,11 +173,11 @@ void counters_open(struct counters *c, enum how how, const struct event *ev, uns
 	c->how = how;
 	if (how == HOW_FLOOR)
 		c->floor = floor_attach();
-	if (how == HOW_RECORDS || how == HOW_SWITCHES)
+	if (how_records(how))
 		records_open(c, pid);
-	if (how == HOW_LOGGED || how == HOW_WAITS)
+	if (how_logs(how))
 		log_to_nowhere();
-	if (how == HOW_WAITS)
+	if (how == HOW_WAITS || how == HOW_WAKERS)
 		waits_open(c, pid);
 	if (how != HOW_OURS && how != HOW_PERF && how != HOW_LOGGED)
 		return;
@@ -188,9 +202,9 @@ void counters_close(struct counters *c)
 	}
 	if (c->floor)
 		end(c->floor);
-	if (c->how == HOW_LOGGED || c->how == HOW_WAITS)
+	if (how_logs(c->how))
 		check_pmc(pmc_configure_logfile(-1), "pmc_configure_logfile");
-	if (c->how == HOW_RECORDS || c->how == HOW_SWITCHES) {
+	if (how_records(c->how)) {
 		munmap(c->ring, RING_BYTES + (size_t)sysconf(_SC_PAGESIZE));
 		close(c->fd[0]);
 	}

@@ -195,6 +195,8 @@ static const struct test tests[] = {
 	  HOW_BASE, NULL, JUDGE_NOT, 0 },
 	{ "switch target/other, waits sampled", PAIR_STRANGER, false, soft_events, 1,
 	  HOW_SWITCHES, "perf sched_switch", JUDGE_VALUE, 600 },
+	{ "switch target/other, waits and wakers", PAIR_STRANGER, false, soft_events, 1,
+	  HOW_WAKEUPS, "perf sched_waking -g", JUDGE_NOT, 0 },
 	{ "switch target/other, 1 hardware PMC", PAIR_STRANGER, true, hard_events, 1,
 	  HOW_PERF, "perf per task", JUDGE_RATIO, 0.6 },
 	{ "switch target/other, 4 hardware PMCs", PAIR_STRANGER, true, hard_events, 4,
@@ -236,7 +238,22 @@ static const struct test tests[] = {
 
 static enum how ours_beside(enum how other)
 {
-	return other == HOW_RECORDS ? HOW_LOGGED : other == HOW_SWITCHES ? HOW_WAITS : HOW_OURS;
+	switch (other) {
+	case HOW_RECORDS:
+		return HOW_LOGGED;
+	case HOW_SWITCHES:
+		return HOW_WAITS;
+	case HOW_WAKEUPS:
+		return HOW_WAKERS;
+	default:
+		return HOW_OURS;
+	}
+}
+
+/* Events of tracefs. */
+static bool needs_tracepoints(const struct test *t)
+{
+	return t->ev == tracepoint_events || t->other == HOW_SWITCHES || t->other == HOW_WAKEUPS;
 }
 
 static void one_test(const struct bench *b, const struct test *t)
@@ -265,12 +282,29 @@ static void one_test(const struct bench *b, const struct test *t)
 	report(&f);
 }
 
+/* Some kernels have no waits for programs, or no wakers. */
+static bool has_waits(uint32_t flags, const char *what)
+{
+	pmc_id_t id;
+
+	if (pmc_allocate("OFFCPU_TIME", PMC_MODE_TS, flags, PMC_CPU_ANY, &id, 1)) {
+		left_out(what, "%s", pmc_errstr());
+		return false;
+	}
+	check_pmc(pmc_release(id), "pmc_release");
+	return true;
+}
+
 void bench_switch(struct bench *b)
 {
+	const bool waits = has_waits(0, "switch: waits");
+	const bool wakers = has_waits(PMC_F_WAKERS, "switch: wakers");
+
 	for (unsigned int i = 0; i < sizeof(tests) / sizeof(tests[0]); i++)
 		if ((!tests[i].hardware || b->hardware) &&
 		    (tests[i].ev != msr_events || b->registers) &&
-		    ((tests[i].ev != tracepoint_events && tests[i].other != HOW_SWITCHES) ||
-		     b->tracepoints))
+		    (!needs_tracepoints(&tests[i]) || b->tracepoints) &&
+		    (tests[i].other != HOW_SWITCHES || waits) &&
+		    (tests[i].other != HOW_WAKEUPS || wakers))
 			one_test(b, &tests[i]);
 }
