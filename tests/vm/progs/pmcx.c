@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,6 +29,7 @@
 struct spinner {
 	pid_t pid;
 	int order[2], done[2];
+	unsigned long sleeps;		/* how often it has gone to sleep */
 };
 
 static void refused(const char *what)
@@ -87,8 +89,33 @@ static void spinner_serve(const struct spinner *s, uint64_t rounds)
 	_exit(0);
 }
 
+/* Waits until it sleeps again: the scheduler counts that as the process leaves the CPU. */
+static void spinner_asleep(struct spinner *s)
+{
+	char path[64], line[128], state = 0;
+	unsigned long sleeps = s->sleeps;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)s->pid);
+	while (state != 'S' || sleeps == s->sleeps) {
+		FILE *f = fopen(path, "r");
+
+		if (!f)
+			bad(path);
+		while (fgets(line, sizeof(line), f)) {
+			sscanf(line, "State: %c", &state);
+			sscanf(line, "voluntary_ctxt_switches: %lu", &sleeps);
+		}
+		fclose(f);
+		if (state == 'Z')
+			bad("the child has ended");
+		sched_yield();
+	}
+	s->sleeps = sleeps;
+}
+
 static void spinner_new(struct spinner *s, uint64_t rounds)
 {
+	s->sleeps = 0;
 	if (pipe(s->order) || pipe(s->done))
 		bad("pipe");
 	s->pid = fork();
@@ -96,14 +123,16 @@ static void spinner_new(struct spinner *s, uint64_t rounds)
 		bad("fork");
 	if (!s->pid)
 		spinner_serve(s, rounds);
+	spinner_asleep(s);
 }
 
-static void spinner_step(const struct spinner *s)
+static void spinner_step(struct spinner *s)
 {
 	char byte = 0;
 
 	if (write(s->order[1], &byte, 1) != 1 || read(s->done[0], &byte, 1) != 1)
 		bad("the child");
+	spinner_asleep(s);
 }
 
 static void spinner_end(const struct spinner *s)
