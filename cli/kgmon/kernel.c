@@ -163,18 +163,9 @@ int kernel_names_read(struct kernel_names *names, const char *system)
 
 struct kernel_name *kernel_names_find(const struct kernel_names *names, uint64_t address)
 {
-	size_t low = 0, high = names->n;
+	size_t upto = array_upto(names->list, names->n, start, address);
 
-	/* Those below `low` begin at the address or before it. */
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (names->list[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low ? &names->list[low - 1] : NULL;
+	return upto ? &names->list[upto - 1] : NULL;
 }
 
 void kernel_names_free(struct kernel_names *names)

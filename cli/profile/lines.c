@@ -473,24 +473,16 @@ bool lines_find(struct line_table *l, uint64_t pc, unsigned int *file, unsigned 
 {
 	const struct span *span = spans_find(&l->spans, pc);
 	struct sequence *s = span ? &l->sequences[span->item] : NULL;
-	size_t low = 0, high;
+	size_t upto;
 
 	if (!s)
 		return false;
 	if (!s->rows)
 		sequence_read_rows(l, s);
-	high = s->rows ? s->nrows : 0;
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (s->rows[mid].address <= pc)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	if (!low || !s->rows[low - 1].line)
+	upto = array_upto(s->rows, s->rows ? s->nrows : 0, address, pc);
+	if (!upto || !s->rows[upto - 1].line)
 		return false;
-	*file = s->rows[low - 1].file;
-	*line = s->rows[low - 1].line;
+	*file = s->rows[upto - 1].file;
+	*line = s->rows[upto - 1].line;
 	return true;
 }

@@ -66,33 +66,13 @@ static struct space_maps *maps_own(struct space *space, size_t more)
 /* How many mappings begin at or below the address. */
 static size_t maps_below(const struct space_maps *m, uint64_t address)
 {
-	size_t low = 0, high = m->nmappings;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (m->mappings[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return array_upto(m->mappings, m->nmappings, start, address);
 }
 
 /* The first cut that ends behind the address. */
 static size_t maps_cut_at(const struct space_maps *m, uint64_t address)
 {
-	size_t low = 0, high = m->ncuts;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (m->cuts[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return array_upto(m->cuts, m->ncuts, end, address);
 }
 
 int space_map(struct space *space, uint64_t start, uint64_t base, struct image *image,

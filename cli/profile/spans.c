@@ -117,17 +117,9 @@ int spans_sort(struct spans *s)
 
 const struct span *spans_find(const struct spans *s, uint64_t address)
 {
-	size_t low = 0, high = s->n;
+	size_t i = array_upto(s->span, s->n, end, address);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (address >= s->span[mid].end)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low < s->n && address >= s->span[low].start ? &s->span[low] : NULL;
+	return i < s->n && address >= s->span[i].start ? &s->span[i] : NULL;
 }
 
 void spans_free(struct spans *s)

@@ -314,20 +314,13 @@ static int added_order(const void *a, const void *b)
 /* The recording names every function it sampled: an address belongs to the last one before it. */
 static struct entry *object_find_added(struct object *o, uint64_t offset)
 {
-	size_t low = 0, high = o->nadded;
+	size_t upto;
 
 	if (!o->sorted && o->nadded)
 		qsort(o->added, o->nadded, sizeof(*o->added), added_order);
 	o->sorted = true;
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (o->added[mid].start <= offset)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low ? &o->added[low - 1] : NULL;
+	upto = array_upto(o->added, o->nadded, start, offset);
+	return upto ? &o->added[upto - 1] : NULL;
 }
 
 /* A name from the image's own tables; *start: the offset of the function. */

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/base/array.h"
 #include "memory.h"
 
 static ssize_t memory_read_fd(struct memory *mem, uint64_t at, void *to, size_t len)
@@ -46,17 +47,9 @@ void memory_map(struct memory *mem, const void *map, uint64_t size)
 
 static const struct memory_range *memory_range_at(const struct memory *mem, uint64_t at)
 {
-	size_t low = 0, high = mem->nranges;
+	size_t i = array_upto(mem->ranges, mem->nranges, end, at);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (at >= mem->ranges[mid].end)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low < mem->nranges && at >= mem->ranges[low].start ? &mem->ranges[low] : NULL;
+	return i < mem->nranges && at >= mem->ranges[i].start ? &mem->ranges[i] : NULL;
 }
 
 static ssize_t memory_read_ranges(struct memory *mem, uint64_t at, void *to, size_t len)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "files.h"
 #include "rings.h"
 
@@ -12,17 +13,9 @@
 /* The mapping at an address. */
 static const struct object_map *objects_map_at(const struct objects *o, uint64_t address)
 {
-	size_t low = 0, high = o->nmaps;
+	size_t i = array_upto(o->maps, o->nmaps, end, address);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (address >= o->maps[mid].end)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low < o->nmaps && address >= o->maps[low].start ? &o->maps[low] : NULL;
+	return i < o->nmaps && address >= o->maps[i].start ? &o->maps[i] : NULL;
 }
 
 size_t objects_regions(const struct objects *o, uint64_t *bases, size_t most)

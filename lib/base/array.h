@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Arrays that grow. */
+/* Arrays that grow, and searches in sorted ones. */
 #ifndef PMCBPF_LIB_BASE_ARRAY_H
 #define PMCBPF_LIB_BASE_ARRAY_H
 
@@ -34,6 +34,20 @@ static inline void *array_grow(void *array, size_t *room, size_t need, size_t el
 		(room) = (__typeof__(room))room_; \
 	} \
 	longer_ ? 0 : -ENOMEM; \
+})
+
+/* In a list sorted by `member`: the number of elements whose member is at most `key`. */
+#define array_upto(list, n, member, key) __extension__ ({ \
+	const __typeof__(key) key_ = (key); \
+	size_t low_ = 0, high_ = (n); \
+	while (low_ < high_) { \
+		size_t middle_ = low_ + (high_ - low_) / 2; \
+		if ((list)[middle_].member <= key_) \
+			low_ = middle_ + 1; \
+		else \
+			high_ = middle_; \
+	} \
+	low_; \
 })
 
 /* For short lists: makes room for exactly one more element behind the `n` of `list`. */

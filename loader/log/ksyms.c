@@ -187,25 +187,9 @@ struct ksyms *ksyms_new(void)
 	return calloc(1, sizeof(struct ksyms));
 }
 
-/* The number of functions that begin at the address or before it. */
-static size_t ksyms_before(const struct ksyms *k, uint64_t address)
-{
-	size_t low = 0, high = k->n;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (k->entry[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 int ksyms_add(struct ksyms *k, uint64_t start, uint64_t size, const char *name)
 {
-	size_t at = ksyms_before(k, start);
+	size_t at = array_upto(k->entry, k->n, start, start);
 	bool known = at && k->entry[at - 1].start == start;
 	struct ksym_entry added;
 	int err;
@@ -251,12 +235,12 @@ int ksyms_start(const char *path, uint64_t *start)
 
 bool ksyms_find(const struct ksyms *k, uint64_t address, struct ksym *sym)
 {
-	size_t before = ksyms_before(k, address);
+	size_t upto = array_upto(k->entry, k->n, start, address);
 	const struct ksym_entry *e;
 
-	if (!before)
+	if (!upto)
 		return false;
-	e = &k->entry[before - 1];
+	e = &k->entry[upto - 1];
 	if (address - e->start >= e->size)
 		return false;
 	sym->start = e->start;
