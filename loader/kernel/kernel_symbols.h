@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The kernel's functions by address, as the kernel itself finds them: some microseconds each. */
+/* The kernel's functions by address, as the kernel itself finds them: about a microsecond each. */
 #ifndef PMCBPF_KERNEL_SYMBOLS_H
 #define PMCBPF_KERNEL_SYMBOLS_H
 

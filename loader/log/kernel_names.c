@@ -45,7 +45,7 @@ struct kernel_names {
 	struct ksyms *added;		/* … and of modules and BPF, since `added_at` */
 	uint64_t added_at;		/* ns */
 	struct ksyms *table;
-	unsigned int users;		/* logs that use both; without any they are freed */
+	unsigned int users;		/* logs that use these tables; without any they are freed */
 	unsigned int reads;		/* of the table */
 	unsigned int news;		/* readings and answers */
 	uint64_t read_at, again;	/* ns; the delay to the next reading */
@@ -63,7 +63,7 @@ struct name_search {
 	size_t tried;			/* the first ones, which table number `reads` lacks */
 	size_t asked;			/* the first ones, for which the kernel was asked */
 	unsigned int reads, news;
-	uint64_t seen_at;		/* ns; `seen` is of no earlier time */
+	uint64_t seen_at;		/* ns; when `seen` was emptied last */
 	struct number_set logged;
 	uint8_t *records;
 	size_t len, records_room;
@@ -112,8 +112,8 @@ unsigned int kernel_names_news(const struct kernel_names *n)
 	return __atomic_load_n(&n->news, __ATOMIC_ACQUIRE);
 }
 
-/* The lock is held, as in the functions below down to questions_ask() and in pending_name(). */
-static void table_forget(struct kernel_names *n)
+/* The lock is held, as wherever a function changes what it protects and does not take it. */
+static void names_forget(struct kernel_names *n)
 {
 	ksyms_free(n->found);
 	ksyms_free(n->added);
@@ -152,7 +152,7 @@ static void *table_read(void *arg)
 	n->table = fresh;
 	n->hidden = err != 0;
 	if (!n->users)
-		table_forget(n);
+		names_forget(n);
 	n->reading = false;
 	n->read_at = clock_ns();
 	n->reads++;
@@ -259,7 +259,7 @@ static void questions_answer(struct kernel_names *n)
 	}
 	n->nquestions = 0;
 	if (!n->users)
-		table_forget(n);
+		names_forget(n);
 	names_publish(n);
 	pthread_mutex_unlock(&n->lock);
 	n->ready(n->arg);
@@ -329,7 +329,7 @@ void name_search_free(struct name_search *l)
 	n = l->names;
 	pthread_mutex_lock(&n->lock);
 	if (l->user && !--n->users)
-		table_forget(n);
+		names_forget(n);
 	pthread_mutex_unlock(&n->lock);
 	free(l->pending);
 	number_set_free(&l->logged);

@@ -52,7 +52,7 @@ void name_search_hide(struct name_search *l);
 size_t name_search_scan(struct name_search *l, const uint8_t *data, size_t len);
 /*
  * The records of names that are known by now, to be written at that offset; valid until the next
- * call.  Before CLOSELOG it waits for the table.
+ * call.  Before CLOSELOG it waits for the names.
  */
 size_t name_search_records(struct name_search *l, const uint8_t **records);
 /* Names have come since the last call, and addresses wait for them. */

@@ -389,7 +389,7 @@ static void pool_say_given_up(struct logpool *pool, uint64_t now)
 	pool->said = now;
 }
 
-/* Wakes the threads after a new table of names: idle ones may wait for it. */
+/* Wakes the threads after new names have come: idle ones may wait for them. */
 static void pool_call_for_names(struct logpool *pool)
 {
 	unsigned int news = kernel_names_news(pool->names);
