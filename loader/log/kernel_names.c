@@ -112,7 +112,7 @@ unsigned int kernel_names_news(const struct kernel_names *n)
 	return __atomic_load_n(&n->news, __ATOMIC_ACQUIRE);
 }
 
-/* The lock is held, as wherever a function changes what it protects and does not take it. */
+/* The caller holds the lock, as with the other functions here that do not take it. */
 static void names_forget(struct kernel_names *n)
 {
 	ksyms_free(n->found);

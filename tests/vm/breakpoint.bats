@@ -124,9 +124,13 @@ kernel_function() {
 
 @test "a CPU that goes and comes watches again" {
 	# The targets stay on the other CPU until the daemon, which looks before it answers, has seen that.
-	run vm_sh "taskset 1 pmcstat -q --csv -C -d -p breakpoint:$(address load_tick):x,usr sh -c 'load ticks=10
-		echo 0 >/sys/devices/system/cpu/cpu1/online && load ticks=10 && echo 1 >/sys/devices/system/cpu/cpu1/online &&
-		pmccontrol -l >/dev/null && taskset 2 load ticks=10; true' 2>&1 >/dev/null"
+	case $VM_ARCH in
+	amd64) function=kernel:$(kernel_function) work=calls=10 ;;
+	arm64) function=$(address load_tick):x,usr work=ticks=10 ;;
+	esac
+	run vm_sh "taskset 1 pmcstat -q --csv -C -d -p breakpoint:$function sh -c 'load $work
+		echo 0 >/sys/devices/system/cpu/cpu1/online && load $work && echo 1 >/sys/devices/system/cpu/cpu1/online &&
+		pmccontrol -l >/dev/null && taskset 2 load $work; true' 2>&1 >/dev/null"
 	echo "$output"
 	status_is 0
 	[[ ${lines[-1]} == *,30 ]]
