@@ -140,9 +140,35 @@ static __always_inline bool offcpu_rate_admits(u32 place, u32 rate, u64 now)
 	return s->n++ < rate;
 }
 
+/* The first free slot of this CPU; a new thread's wait may still be in one. */
+static __always_inline struct abi_offcpu_wait *offcpu_slot(void)
+{
+	u32 zero = 0;
+	struct abi_offcpu_waits *w = bpf_map_lookup_elem(&offcpu_waits, &zero);
+
+	for (u32 i = 0; w && i < ABI_OFFCPU_SLOTS; i++)
+		if (!w->slot[i].task)
+			return &w->slot[i];
+	return NULL;
+}
+
+/* False: no slot is free. */
+static __always_inline bool offcpu_add(u32 place)
+{
+	struct abi_offcpu_wait *w = offcpu_slot();
+	u32 n = w ? w->nplaces : ABI_OFFCPU_PLACES;
+
+	if (!w || n >= ABI_OFFCPU_PLACES)
+		return false;
+	w->place[n] = place;
+	w->nplaces = n + 1;
+	return true;
+}
+
 /*
- * 1: the wait is a sample.  `stale`: not 0 if a switch was not seen after that time, which is none
- * of this PMC's if it has begun since; then the thread was off the CPUs at its beginning.
+ * 1: the wait is a sample, and its slot has the PMC.  `stale`: not 0 if a switch was not seen after
+ * that time, which is none of this PMC's if it has begun since; then the thread was off the CPUs at
+ * its beginning.
  */
 __noinline int offcpu_judge(u32 place, u64 out, u64 in, u64 stale)
 {
@@ -160,68 +186,47 @@ __noinline int offcpu_judge(u32 place, u64 out, u64 in, u64 stale)
 		__sync_fetch_and_add(&p->count.below_ns, ns);
 		return 0;
 	}
-	if (offcpu_rate_admits(place, p->rate, in))
+	if (offcpu_rate_admits(place, p->rate, in) && offcpu_add(place))
 		return 1;
 	__sync_fetch_and_add(&p->count.dropped, 1);
 	__sync_fetch_and_add(&p->count.dropped_ns, ns);
 	return 0;
 }
 
-/* The first free slot of this CPU; a new thread's wait may still be in one. */
-static __always_inline struct abi_offcpu_wait *offcpu_slot(void)
+/* How many PMCs of the set take the wait as a sample. */
+__noinline int offcpu_judge_set(struct abi_set *set, u64 out, u64 in, u64 stale)
 {
-	u32 zero = 0;
-	struct abi_offcpu_waits *w = bpf_map_lookup_elem(&offcpu_waits, &zero);
-
-	for (u32 i = 0; w && i < ABI_OFFCPU_SLOTS; i++)
-		if (!w->slot[i].task)
-			return &w->slot[i];
-	return NULL;
-}
-
-static __always_inline void offcpu_add(struct abi_offcpu_wait *w, u32 place)
-{
-	u32 n = w->nplaces;
-
-	if (n >= ABI_OFFCPU_PLACES)
-		return;
-	w->place[n] = place;
-	w->nplaces = n + 1;
-}
-
-__noinline int offcpu_judge_set(struct abi_offcpu_wait *w, struct abi_set *set, u64 in,
-				u64 stale)
-{
-	u32 rows = w && set ? set->offcpu : 0;
+	u32 rows = set ? set->offcpu : 0, n = 0;
 
 	for (u32 row = 0; row < ABI_SOFT_ROWS && rows; row++, rows >>= 1)
-		if (rows & 1 && offcpu_judge(set->soft[row].owner, w->out, in, stale))
-			offcpu_add(w, set->soft[row].owner);
-	return 0;
+		if (rows & 1)
+			n += offcpu_judge(set->soft[row].owner, out, in, stale);
+	return n;
 }
 
-__noinline int offcpu_judge_cpu(struct abi_offcpu_wait *w, struct abi_cpu *c, u64 in, u64 stale)
+__noinline int offcpu_judge_cpu(struct abi_cpu *c, u64 out, u64 in, u64 stale)
 {
-	u32 rows = w && c ? c->offcpu : 0;
+	u32 rows = c ? c->offcpu : 0, n = 0;
 
 	for (u32 row = 0; row < ABI_SOFT_ROWS && rows; row++, rows >>= 1)
-		if (rows & 1 && offcpu_judge(c->offcpu_place[row], w->out, in, stale))
-			offcpu_add(w, c->offcpu_place[row]);
-	return 0;
+		if (rows & 1)
+			n += offcpu_judge(c->offcpu_place[row], out, in, stale);
+	return n;
 }
 
 /* Puts a wait that began at `out` aside if it is a sample of a PMC.  `seen`: NULL, or its state. */
-static __always_inline void offcpu_put(const struct concerned *pmcs, struct abi_offcpu_wait *w,
-				       struct task_struct *task, const struct thread_state *seen,
-				       u64 out, u64 now, u64 stale)
+static __always_inline void offcpu_put(const struct concerned *pmcs, struct task_struct *task,
+				       const struct thread_state *seen, u64 out, u64 now, u64 stale)
 {
-	w->nplaces = 0;
-	w->out = out;
+	struct abi_offcpu_wait *w;
+	u32 samples = 0;
+
 	if (pmcs->set_rows)
-		offcpu_judge_set(w, pmcs->set, now, stale);
+		samples += offcpu_judge_set(pmcs->set, out, now, stale);
 	if (pmcs->cpu_rows)
-		offcpu_judge_cpu(w, pmcs->cpu, now, stale);
-	if (!w->nplaces)
+		samples += offcpu_judge_cpu(pmcs->cpu, out, now, stale);
+	w = samples ? offcpu_slot() : NULL;
+	if (!w)
 		return;
 	w->pid = task_process(task);
 	offcpu_fill(w, task, seen, seen ? seen->state : TASK_INTERRUPTIBLE, out, now);
@@ -230,7 +235,6 @@ static __always_inline void offcpu_put(const struct concerned *pmcs, struct abi_
 static __always_inline void offcpu_end(const struct concerned *pmcs, struct task_struct *task,
 				       u64 now)
 {
-	struct abi_offcpu_wait *w = offcpu_slot();
 	struct thread_state *t, *seen;
 	u64 key = (u64)task, out, stale;
 
@@ -242,10 +246,7 @@ static __always_inline void offcpu_end(const struct concerned *pmcs, struct task
 		out = seen->time;
 	/* Where some threads found no room, a thread without a state may be any of these. */
 	stale = seen ? 0 : t ? t->time : offcpu_full ? ~0ull : 0;
-	if (w)
-		offcpu_put(pmcs, w, task, seen, out, now, stale);
-	else
-		offcpu_unknown(pmcs, now);
+	offcpu_put(pmcs, task, seen, out, now, stale);
 	if (!t)
 		return;
 	t->time = now;

@@ -23,7 +23,7 @@ struct abi_offcpu_counts {
 	__u64 sampled, sampled_ns;
 	__u64 below, below_ns;		/* shorter than the threshold */
 	__u64 dropped, dropped_ns;	/* more than `rate` on their CPU in that second, or no room
-					   in the ring */
+					   for them */
 	__u64 unknown;			/* of unknown length: the kernel hid a switch */
 };
 
@@ -58,7 +58,8 @@ struct abi_offcpu_wait {
 	__u32 kernel_thread;
 	__u32 open;			/* it has not ended: `in` is the PMC's end, `out` not before
 					   its beginning */
-	__u32 nplaces, nkernel;
+	__u32 nplaces;			/* 0 in a free slot */
+	__u32 nkernel;
 	__u16 place[ABI_OFFCPU_PLACES];	/* among the PMCs that sample waits */
 	__u64 kernel[ABI_OFFCPU_KERNEL + 1];
 };

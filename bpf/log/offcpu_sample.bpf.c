@@ -330,9 +330,13 @@ static __always_inline int waits_put(void *ctx)
 {
 	u32 zero = 0;
 	struct abi_offcpu_waits *waits = bpf_map_lookup_elem(&offcpu_waits, &zero);
-	struct wait_scratch *s = bpf_map_lookup_elem(&wait_scratch, &zero);
+	struct wait_scratch *s;
 
-	if (!waits || !s)
+	/* Slots are taken from the first on; after most switches none is. */
+	if (!waits || !waits->slot[0].task)
+		return 0;
+	s = bpf_map_lookup_elem(&wait_scratch, &zero);
+	if (!s)
 		return 0;
 	for (u32 i = 0; i < ABI_OFFCPU_SLOTS; i++) {
 		struct abi_offcpu_wait *w = &waits->slot[i];
@@ -343,6 +347,7 @@ static __always_inline int waits_put(void *ctx)
 			wait_take_user(ctx, s, w, i, way);
 			wait_put_all(i, way);
 		}
+		w->nplaces = 0;
 		w->task = 0;
 	}
 	return 0;

@@ -53,13 +53,13 @@ with_full_share() {
 	[ "$status" -ne 0 ]
 	[[ $output == *"$FULL"* ]]
 	# The greeting waits unread while the connection is refused.
-	kill -STOP "$DAEMON_PID"
+	suspend_daemon
 	LD_LIBRARY_PATH=$(public_build)/lib "${nobody[@]}" "$(public_build)/bin/pmccontrol" -l \
 		>"$BATS_TEST_TMPDIR/out" 2>&1 3>&- &
 	pid=$!
 	JOBS+=("$pid")
 	wait_for receives $pid
-	kill -CONT "$DAEMON_PID"
+	resume_daemon
 	refute wait $pid
 	grep -qF "$FULL" "$BATS_TEST_TMPDIR/out"
 }
@@ -73,14 +73,14 @@ with_full_share() {
 	expect owner 'log 0' logto write pipe
 	expect owner 'writelog 0' writelog 1 4000
 	# Nothing comes between the flush and the refusal.
-	kill -STOP "$DAEMON_PID"
+	suspend_daemon
 	printf 'flushlog\n' >&"${CLIENT_IN[owner]}"
 	wait_for receives "${CLIENT_JOB[owner]}"
 	"${nobody[@]}" "$RAW" hello >out 3>&- &
 	pid=$!
 	JOBS+=("$pid")
 	wait_for receives $pid
-	kill -CONT "$DAEMON_PID"
+	resume_daemon
 	wait_for process_gone $pid
 	grep -qxF "hello EAGAIN -- $FULL" out
 	# The flush still waits.
@@ -101,10 +101,9 @@ with_full_share() {
 	for ((i = 0; i < 20; i++)); do
 		# Until the daemon sleeps, the connection it has just served may come before the one that asks first.
 		wait_for daemon_rests
-		kill -STOP "$DAEMON_PID"
-		wait_for is_stopped "$DAEMON_PID"
+		suspend_daemon
 		ask owner other unheard attach 0 other unheard release
-		kill -CONT "$DAEMON_PID"
+		resume_daemon
 		expect owner 'heard 0' other heard
 		expect owner 'heard 0' other heard
 		expect owner 'setcount 0' alloc 2 15 0x20000 any 0 setcount 1
@@ -117,12 +116,11 @@ with_full_share() {
 	client owner
 	expect owner 'start 0' alloc 3 15 0x20004 any 0 start
 	# The exec, the end of the old connection and the new one fall into one turn of the daemon.
-	kill -STOP "$DAEMON_PID"
-	wait_for is_stopped "$DAEMON_PID"
+	suspend_daemon
 	expect owner 'inherited *' become
 	printf 'connect hello\n' >&"${CLIENT_IN[owner]}"
 	wait_for receives "${CLIENT[owner]}"
-	kill -CONT "$DAEMON_PID"
+	resume_daemon
 	read -r -t $PATIENCE -u "${CLIENT_OUT[owner]}" line
 	[[ $line == "hello 0"* ]]
 	read -r -t $PATIENCE -u "${CLIENT_OUT[owner]}" line
@@ -212,7 +210,7 @@ sockets_are() { [ "$(grep -c " $PMCBPF_SOCKET\$" /proc/net/unix)" -eq "$1" ]; }
 	JOBS+=("$pid")
 	exec {to}>"$BATS_TEST_TMPDIR/to"
 	wait_for sockets_are 104
-	kill -STOP "$DAEMON_PID"
+	suspend_daemon
 	printf 'settunable user.greeting 1\n' >&"${CLIENT_IN[admin]}"
 	wait_for receives "${CLIENT_JOB[admin]}"
 	ask crowd sing
@@ -220,7 +218,7 @@ sockets_are() { [ "$(grep -c " $PMCBPF_SOCKET\$" /proc/net/unix)" -eq "$1" ]; }
 	wait_for receives $pid
 	# The second has ended, for the daemon too.
 	sleep 1.1
-	kill -CONT "$DAEMON_PID"
+	resume_daemon
 	wait_for grep -q '^\.' "$BATS_TEST_TMPDIR/out"
 	exec {to}>&-
 	grep -q '^hello 0' "$BATS_TEST_TMPDIR/out"

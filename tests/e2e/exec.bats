@@ -69,13 +69,13 @@ bequeathed_before_accept() {
 	local out=$1.out pid
 
 	: >"$out"
-	kill -STOP "$DAEMON_PID"
+	suspend_daemon
 	"${@:2}" "${nobody[@]}" "$RAW" connect bequeath "$1" >"$out" 3>&- &
 	JOBS+=($!)
 	wait_for grep -q '^bequeath' "$out"
 	pid=$(sed -n 's/^bequeath //p' "$out")
 	wait_for runs_as "$pid" "$1"
-	kill -CONT "$DAEMON_PID"
+	resume_daemon
 	wait_for grep -q '^listen closed' "$out"
 	wait_for process_gone "$pid"
 	grep -q "^listen EPERM -- process $pid has ids or capabilities that it did not have when .*connect again" "$out"
@@ -94,12 +94,12 @@ bequeathed_before_accept() {
 @test "an ordinary exec between connect() and accept() does no harm" {
 	start_daemon
 	: >"$BATS_TEST_TMPDIR/out"
-	kill -STOP "$DAEMON_PID"
+	suspend_daemon
 	"${nobody[@]}" "$RAW" connect bequeath "$PLAIN" >"$BATS_TEST_TMPDIR/out" 3>&- &
 	JOBS+=($!)
 	wait_for grep -q '^bequeath' "$BATS_TEST_TMPDIR/out"
 	wait_for runs_as "$(sed -n 's/^bequeath //p' "$BATS_TEST_TMPDIR/out")" "$PLAIN"
-	kill -CONT "$DAEMON_PID"
+	resume_daemon
 	# The replies to HELLO, and to a request that takes a privilege.
 	wait_for grep -q '^listen EPERM -- changing tunables takes' "$BATS_TEST_TMPDIR/out"
 	grep -q '^listen 0' "$BATS_TEST_TMPDIR/out"
@@ -138,14 +138,14 @@ bequeathed_before_accept() {
 	client flood
 	client quiet
 	JOBS+=("${CLIENT_JOB[@]}")
-	kill -STOP "$DAEMON_PID"
+	suspend_daemon
 	for order in "flood 11000" "quiet 1"; do
 		# shellcheck disable=SC2086 # words
 		set -- $order
 		printf 'again %d\n' "$2" >&"${CLIENT_IN[$1]}"
 		wait_for_line "$1" again
 	done
-	kill -CONT "$DAEMON_PID"
+	resume_daemon
 	wait_for_line flood "listen closed"
 	wait_for_line quiet "listen closed"
 	wait_for daemon_idle

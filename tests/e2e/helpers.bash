@@ -331,7 +331,20 @@ asleep() {
 	read -r stat <"/proc/$1/stat" && read -r call <"/proc/$1/syscall" &&
 		[[ $stat == *") S "* && $call != running ]]
 }
-is_stopped() { grep -q '^State:.T' "/proc/$1/status"; }
+
+# All of its threads: a signal reaches each of them when it runs next.
+is_stopped() {
+	local state='^State:.T'
+	grep -q "$state" "/proc/$1/status" && [ -z "$(grep -L "$state" "/proc/$1/task"/*/status)" ]
+}
+
+# The daemon reads, answers and sweeps nothing until it is resumed.
+suspend_daemon() {
+	kill -STOP "$DAEMON_PID"
+	wait_for is_stopped "$DAEMON_PID"
+}
+
+resume_daemon() { kill -CONT "$DAEMON_PID"; }
 
 # It has sent its request and waits for the answer, in recvmsg(2).
 receives() {

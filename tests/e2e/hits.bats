@@ -25,6 +25,17 @@ samples_are() {
 	[ "${has% }" = "$*" ] || { echo "samples: $has, not $*" >&2; return 1; }
 }
 
+# own_samples N EVENT ARGUMENT...: each hit on a CPU is a sample, N of them are of a load of that test, ./own.  Other
+# processes of the machine are in the log as well, other tests' load among them.
+own_samples() {
+	local pid
+
+	cp "$BUILD/tests/load" own
+	samples -c '*' -n 1 -S "$2" taskset -c 0 ./own "${@:3}"
+	pid=$(awk -v own="\"$PWD/own\"" '$1 == "map-in" && $NF == own { print $2; exit }' text)
+	[ "$(grep -c "^callchain $pid " text)" -eq "$1" ]
+}
+
 # inside_load FUNCTION [PROGRAM]: each sampled address in ./text is in that function.
 inside_load() {
 	local at size
@@ -80,8 +91,7 @@ refuses() {
 	local word run=(run_as_nobody pmcstat -q)
 
 	word=0x$(nm "$BUILD/tests/load" | awk '$3 == "load_word" { print $1 }')
-	samples -c '*' -n 10 -S "breakpoint:$word:w" taskset -c 0 load stores=200
-	samples_are 20 0
+	own_samples 200 "breakpoint:$word:w" stores=200
 	chmod a+rwx .
 	run "${run[@]}" -n 1 -O theirs -P breakpoint:load_word:w,usr -P breakpoint:load_word:w,os load stores=7 kernel_stores=5
 	status_is 0
@@ -136,12 +146,7 @@ CALL=syscalls:sys_enter_sched_get_priority_max
 
 @test "CPUs are sampled for privileged owners; two PMCs sample one tracepoint on a CPU" {
 	need_calls
-	local pid
-
-	samples -c '*' -n 1 -S $CALL taskset -c 0 load calls=50
-	# Other processes of the machine are in it as well.
-	pid=$(awk -v load="\"$BUILD/tests/load\"" '$1 == "map-in" && $NF == load { print $2; exit }' text)
-	[ "$(grep -c "^callchain $pid " text)" -eq 50 ]
+	own_samples 50 $CALL calls=50
 	refuses '*2 PMCs sample row *(*) hits, and no more can*' \
 		pmcstat -q -c 0 -n 1000 -O none -S $CALL -S $CALL -S $CALL sleep 1
 }
@@ -192,9 +197,9 @@ CALL=syscalls:sys_enter_sched_get_priority_max
 	client owner
 	expect owner 'log 0' log log
 	ask owner caps 0x21 tracepoint $CALL alloc 2 65 0 any 0 setcount 1 attach "${WORKLOAD[w]}" start
-	kill -STOP "$DAEMON_PID"			# nothing reads the ring
+	suspend_daemon				# nothing reads the ring
 	work w
-	kill -CONT "$DAEMON_PID"
+	resume_daemon
 	expect owner 'stop 0' stop
 	expect owner 'endlog 0' endlog
 	pmcstat -q -R log >text
@@ -229,16 +234,15 @@ FUNCTION=uprobe:$BUILD/tests/load:load_call
 }
 
 @test "probes: CPUs for privileged owners, other users' own files" {
-	local own=./own_load
-
-	samples -c '*' -n 10 -S "$FUNCTION" taskset -c 0 load calls=500
+	cp "$BUILD/tests/load" own
+	samples -c '*' -n 10 -S "uprobe:$PWD/own:load_call" taskset -c 0 ./own calls=500
 	samples_are 50 0
-	cp "$BUILD/tests/load" "$own" && chown 65534 "$own" && chmod a+rwx . "$own"
+	chown 65534 own && chmod a+rwx . own
 	refuses '*it needs CAP_PERFMON, or a rule with probes="own"*' run_as_nobody pmcstat -q -n 5 -O theirs -P "$FUNCTION" load
 	mkdir policy.d && echo 'user="nobody" probes="own"' >policy.d/site.conf
 	stop_daemon
 	start_daemon -o policy.dir="$PWD/policy.d"
-	run run_as_nobody pmcstat -q -n 5 -O theirs -P "uprobe:$own:load_call" "$own" calls=100
+	run run_as_nobody pmcstat -q -n 5 -O theirs -P "uprobe:./own:load_call" ./own calls=100
 	status_is 0
 	pmcstat -q -R theirs >text
 	samples_are 20

@@ -214,13 +214,12 @@ introduced() { pmcstat -R "$LOG" | grep -q "^\(exec\|map-in\) .*\b$1 .*/load\"$"
 	wait_for receives "${CLIENT[a]}"
 	# The request is in progress: others' are answered.  The list ends before the daemon reads it.
 	ask other cpuinfo
-	kill -STOP "$DAEMON_PID"
-	wait_for is_stopped "$DAEMON_PID"
+	suspend_daemon
 	kill -CONT "${readers[@]}"
 	for reader in "${readers[@]}"; do wait_for asleep "$reader"; done
 	workload late spins=1000000
 	late=${WORKLOAD[late]}
-	kill -CONT "$DAEMON_PID"
+	resume_daemon
 	read -r -t $PATIENCE -u "${CLIENT_OUT[a]}" line
 	[[ $line == 'start 0'* ]]
 	read -r -t $PATIENCE -u "${CLIENT_OUT[a]}" line
@@ -422,11 +421,11 @@ at_depth() { python3 deep.py "$1" "$BUILD/tests/load" "${@:2}"; }
 	# A sample every 25 us of CPU time, 400 in a clock tick, but none for stolen time.  A ring has room for 11000.
 	not_drained() {
 		kill -CONT "${WORKLOAD[w]}"
-		kill -STOP "$DAEMON_PID"
+		suspend_daemon
 		ticks=$(($(cpu_ticks) + 60))
 		wait_for worked_on
 		kill -STOP "${WORKLOAD[w]}"
-		kill -CONT "$DAEMON_PID"
+		resume_daemon
 		wait_for sampled $(($(lines_of callchain) + 1))
 		expect a "counters 0 *" counters
 		read -r _ _ _ _ full _ <<<"$reply"

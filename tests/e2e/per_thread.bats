@@ -133,10 +133,10 @@ sum() { awk -F, -v field="$1" '{ n += $field } END { print n + 0 }' rows; }
 	pmcstat -q --per-thread -p $ENTER -t "${WORKLOAD[w]}" 2>said 3>&- &
 	pid=$!
 	wait_for counts
-	kill -STOP "$DAEMON_PID"		# nothing reads the rings
+	suspend_daemon				# nothing reads the rings
 	kill -USR1 "${WORKLOAD[w]}"
 	wait_for grep -q ended ready
-	kill -CONT "$DAEMON_PID"
+	resume_daemon
 	kill -INT $pid
 	ended=0
 	wait $pid || ended=$?

@@ -240,9 +240,9 @@ fds_but_maps() { find "/proc/$DAEMON_PID/fd" -type l ! -lname 'anon_inode:bpf-ma
 	workload w pages=60000
 	client owner
 	ask owner log log caps $SAMPLES alloc 2 15 $FAULTS any 0 setcount 1 attach "${WORKLOAD[w]}" start
-	kill -STOP "$DAEMON_PID"			# nothing reads the rings
+	suspend_daemon				# nothing reads the rings
 	work w
-	kill -CONT "$DAEMON_PID"
+	resume_daemon
 	expect owner 'stop 0' stop
 	expect owner 'figures 0 *' figures
 	[[ $reply =~ processed=([0-9]+)\ full=([0-9]+) ]]

@@ -191,9 +191,9 @@ print(int(json.load(sys.stdin)["seconds"] * 1000))')
 	expect owner 'log 0' log log
 	ask owner caps $SAMPLES alloc 2 15 $FAULTS any 0 setcount 1 attach "${WORKLOAD[w]}"
 	ask owner attach "${WORKLOAD[again]}" start
-	kill -STOP "$DAEMON_PID"			# nothing reads the ring
+	suspend_daemon				# nothing reads the ring
 	work w
-	kill -CONT "$DAEMON_PID"
+	resume_daemon
 	expect owner 'flushlog 0' flushlog
 	work again
 	expect owner 'stop 0' stop

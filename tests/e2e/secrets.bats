@@ -49,9 +49,9 @@ load secrets
 	as_user pmcstat -q -d -n 1 -P PAGE_FAULT.ALL -O open/log dash open/script &
 	local owner=$!
 	while kill -0 $owner 2>/dev/null; do
-		kill -STOP "$DAEMON_PID"
+		suspend_daemon
 		sleep 0.03
-		kill -CONT "$DAEMON_PID"
+		resume_daemon
 		sleep 0.01
 	done
 	wait $owner

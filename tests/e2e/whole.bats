@@ -65,13 +65,13 @@ new_files() {
 	pmcstat -q -d "$@" -O log sh -c 'echo $$ >pid; read -r _ <begin; LD_LIBRARY_PATH=. exec ./mine pause gate' &
 	exec 5>begin
 	read -r target <pid
-	kill -STOP "$DAEMON_PID"
+	suspend_daemon
 	echo >&5
 	exec 5>pause
 	wait_for asleep "$target"
 	exec 5>&-
 	exec 5>gate
-	kill -CONT "$DAEMON_PID"
+	resume_daemon
 	read_files
 	exec 5>&-
 	wait $!

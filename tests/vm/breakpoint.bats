@@ -55,7 +55,7 @@ kernel_function() {
 	counts_are 100
 	# While the kernel is watched, too.
 	vm_spawn /tmp/out pmcstat -q -n 1 -S "breakpoint:kernel:$(kernel_function)" -O /tmp/log sleep 1000 >/dev/null
-	vm_until 60 'pmccontrol -l | grep -q "BREAKPOINT.*STANDALONE"'
+	vm_until 60 'pmccontrol -l | grep -q "BREAKPOINT.*STANDALONE" && pidof sleep'
 	run_counts -p breakpoint:load_word:w load stores=100 kernel_stores=5 calls=3
 	vm killall sleep
 	counts_are 100
@@ -158,7 +158,7 @@ kernel_function() {
 @test "after a daemon that was killed, the next one has all registers and counts exactly" {
 	rows=$(vm pmccontrol -l | grep -c BREAKPOINT)
 	vm_spawn /tmp/out pmcstat -q -o /tmp/rows -w 100 -p breakpoint:0x1000 -p breakpoint:0x2000 -p breakpoint:0x3000 sleep 1000 >/dev/null
-	vm_until 60 'pmccontrol -l | grep -q "BREAKPOINT2.*THREAD"'
+	vm_until 60 'pmccontrol -l | grep -q "BREAKPOINT2.*THREAD" && pidof sleep'
 	vm_daemon_stop KILL
 	vm killall sleep
 	vm_daemon
@@ -201,7 +201,7 @@ kernel_function() {
 	others=()
 	for ((n = 1; n < data; n++)); do others+=(-p "breakpoint:0x${n}000:w"); done
 	vm_spawn /tmp/others pmcstat -q -o /tmp/others.rows -w 100 "${others[@]}" sleep 1000 >/dev/null
-	vm_until 60 "pmccontrol -l | grep -q 'BREAKPOINT$((data - 2)) .*THREAD'"
+	vm_until 60 "pmccontrol -l | grep -q 'BREAKPOINT$((data - 2)) .*THREAD' && pidof sleep"
 	run vm_sh "$VM_AWAIT"'
 		cd /tmp; rm -f rows.* out.*
 		for n in 1 2; do

@@ -69,7 +69,7 @@ line() {
 	vm_sh 'killall pmcx sleep; rm /tmp/hold'
 	vm_until 60 '[ "$(pmccontrol -l | grep -c "ARMV8-.*FREE")" -eq 14 ]'
 	vm_spawn /tmp/out pmcstat -q -o /tmp/rows -w 100 -p inst_retired -p cpu_cycles sleep 1000 >/dev/null
-	vm_until 60 '[ "$(pmccontrol -l | grep -c "ARMV8-.*THREAD")" -eq 4 ]'
+	vm_until 60 '[ "$(pmccontrol -l | grep -c "ARMV8-.*THREAD")" -eq 4 ] && pidof sleep'
 	doctor
 	line 'ok *: 5 FREE, 2 THREAD, 0 STANDALONE; 5 counters can be had now'
 	vm_sh 'killall sleep'
