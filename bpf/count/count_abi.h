@@ -104,7 +104,8 @@ struct abi_cpu {
 	__u64 hook[8];			/* enum abi_hook */
 	__u64 hits[ABI_TRACEPOINTS];	/* of each tracepoint that is counted, except … */
 	__u64 misses[ABI_TRACEPOINTS];	/* … those at this address, if not 0: tracepoint.bpf.c */
-	__u64 fresh;			/* bit t: hits of tracepoint t were read in this change */
+	__u64 fresh_hits;		/* bit t: tracepoint t was read for this change … */
+	__u64 fresh_others;		/* … bit s: any other source s was */
 	__u32 busy;			/* an exec is changing the slice: repeat the flush */
 	__u32 again;			/* … because the latest one found `busy` set */
 	__u32 tgid, tid;		/* of the open slice, if its set is logged */
@@ -121,7 +122,7 @@ struct abi_cpu {
 	char comm[ABI_COMM];		/* of the thread of the slice that has ended, if logged */
 	__u32 offcpu;			/* bit r: the PMC of SOFT row r samples waits here … */
 	__u32 offcpu_place[ABI_SOFT_ROWS + 1]; /* … at this place; the last one is not used */
-	__u64 pad[35];			/* to a power of two, so that a shift finds the element */
+	__u64 pad[34];			/* to a power of two, so that a shift finds the element */
 };
 
 struct abi_member {

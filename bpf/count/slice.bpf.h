@@ -38,39 +38,39 @@ static __always_inline u64 register_read(struct abi_cpu *c, u32 source)
 	return now == ~0ull ? source_lost(c, source) : last + ((now - last) & r->mask);
 }
 
-/*
- * The hits of a tracepoint on this CPU.  The kernel skips a program that is running on the CPU
- * already, and counts what that misses.  Neither inlined nor static, so that the verifier checks
- * this once, not in each round of the loops.
- */
-__noinline u64 tracepoint_read(u32 cpu, u32 source)
+/* From Linux 6.2 on: with it, reading the kernel's memory takes one instruction. */
+extern void *bpf_rdonly_cast(const void *address, __u32 type) __weak __ksym;
+
+/* A word of the kernel's memory; 0 if it cannot be read. */
+static __always_inline u64 kernel_word(u64 address)
 {
-	struct abi_cpu *c = bpf_map_lookup_elem(&cpus, &cpu);
-	u32 slot = source;
+	u64 word = 0;
+
+	/* As the type, any that begins with a number of 64 bits. */
+	if (bpf_rdonly_cast)
+		return *(u64 *)bpf_rdonly_cast((void *)address,
+					       bpf_core_type_id_kernel(struct timespec64));
+	bpf_probe_read_kernel(&word, sizeof(word), (void *)address);
+	return word;
+}
+
+/*
+ * The hits of a tracepoint on the CPU.  The kernel skips a program that is running there already,
+ * and counts what that misses.
+ */
+static __always_inline u64 tracepoint_read(const struct abi_cpu *c, u32 slot)
+{
 	u64 misses = 0;
 
-	barrier_var(slot);	/* or the compiler hides the bounds from the verifier */
-	slot &= ABI_TRACEPOINTS - 1;
-	if (!c)
-		return 0;
 	if (c->misses[slot])
-		bpf_probe_read_kernel(&misses, sizeof(misses), (void *)c->misses[slot]);
+		misses = kernel_word(c->misses[slot]);
 	return c->hits[slot] + misses + (c->hit_due == 1 + slot);
 }
 
-/* The same once in a change of slices: see source_refresh(). */
-__noinline int tracepoint_refresh(u32 cpu, u32 source)
+static __always_inline u32 tracepoint_slot(u32 source)
 {
-	struct abi_cpu *c = bpf_map_lookup_elem(&cpus, &cpu);
-	u32 slot = source;
-
-	barrier_var(slot);
-	slot &= ABI_TRACEPOINTS - 1;
-	if (!c || c->fresh >> slot & 1)
-		return 0;
-	c->fresh |= 1ull << slot;
-	c->now[ABI_SOURCE_TRACEPOINT + slot] = tracepoint_read(cpu, source);
-	return 0;
+	barrier_var(source);	/* or the compiler hides the bounds from the verifier */
+	return source & (ABI_TRACEPOINTS - 1);
 }
 
 static __always_inline u64 source_read(struct abi_cpu *c, u32 cpu, u32 source)
@@ -85,22 +85,30 @@ static __always_inline u64 source_read(struct abi_cpu *c, u32 cpu, u32 source)
 	return now > (u64)-4096 ? source_lost(c, source) : now;
 }
 
+/* The sources that a change of slices has read: bits of tracepoints, and of the other ones. */
+struct fresh {
+	u64 hits, others;
+};
+
 /*
  * Reads a source into `now` once in a change of slices, because members share sources, and because
- * a slice begins where the last one ends.  `fresh` and c->fresh have the sources that were read.
+ * a slice begins where the last one ends.
  */
-static __always_inline u64 source_refresh(struct abi_cpu *c, u32 cpu, const struct abi_member *m,
-					  u64 fresh)
+static __always_inline void source_refresh(struct abi_cpu *c, u32 cpu, const struct abi_member *m,
+					   struct fresh *fresh)
 {
-	u32 source = m->source & (ABI_ALL_SOURCES - 1);
+	u32 source = m->source & (ABI_ALL_SOURCES - 1), slot;
 
 	if (source >= ABI_SOURCE_TRACEPOINT) {
-		tracepoint_refresh(cpu, source);
-		return fresh;
+		slot = tracepoint_slot(source);
+		if (!(fresh->hits >> slot & 1))
+			c->now[ABI_SOURCE_TRACEPOINT + slot] = tracepoint_read(c, slot);
+		fresh->hits |= 1ull << slot;
+		return;
 	}
-	if (!(fresh >> source & 1))
+	if (!(fresh->others >> source & 1))
 		c->now[source] = source_read(c, cpu, source);
-	return fresh | 1ull << source;
+	fresh->others |= 1ull << source;
 }
 
 /*
@@ -111,22 +119,33 @@ static __always_inline u64 source_refresh(struct abi_cpu *c, u32 cpu, const stru
  * a function once in a program, and not again on every path.  Most sets have one member, which
  * saves the call.
  */
-__noinline u64 members_refresh(struct abi_cpu *c, u32 cpu, const struct abi_set *s, u64 members,
-			       u64 fresh)
+__noinline int members_refresh(struct abi_cpu *c, u32 cpu, const struct abi_set *s, u64 members)
 {
+	struct fresh fresh;
+
 	if (!c || !s)
-		return fresh;
+		return 0;
+	fresh = (struct fresh){ c->fresh_hits, c->fresh_others };
 	for (u32 i = 0; i < ABI_MAX_MEMBERS && members; i++, members >>= 1)
 		if (members & 1)
-			fresh = source_refresh(c, cpu, &s->member[i], fresh);
-	return fresh;
+			source_refresh(c, cpu, &s->member[i], &fresh);
+	c->fresh_hits = fresh.hits;
+	c->fresh_others = fresh.others;
+	return 0;
 }
 
-static __always_inline u64 set_refresh(struct abi_cpu *c, u32 cpu, const struct abi_set *s,
-				       u64 members, u64 fresh)
+static __always_inline void set_refresh(struct abi_cpu *c, u32 cpu, const struct abi_set *s,
+					u64 members)
 {
-	return members == 1 ? source_refresh(c, cpu, &s->member[0], fresh) :
-			      members_refresh(c, cpu, s, members, fresh);
+	struct fresh fresh = { c->fresh_hits, c->fresh_others };
+
+	if (members != 1) {
+		members_refresh(c, cpu, s, members);
+		return;
+	}
+	source_refresh(c, cpu, &s->member[0], &fresh);
+	c->fresh_hits = fresh.hits;
+	c->fresh_others = fresh.others;
 }
 
 /*
@@ -315,14 +334,14 @@ static __always_inline void slice_change(u32 cpu, u32 set, struct task_struct *l
 	struct abi_open *o = open_of(cpu);
 	u32 open = o->set & ~ABI_OPEN_LOGGED;
 	bool logged = o->set & ABI_OPEN_LOGGED;
-	u64 members, ends, begins, keeps = 0, fresh = 0;
+	u64 members, ends, begins, keeps = 0;
 	struct abi_set *from, *to;
 
 	if (!c)
 		return;
 	c->due = c->kind_next == (u32)task->pid ? 0 : due;
 	c->hit_due = due && c->hit_next != (u32)task->pid ? tracepoint_switch : 0;
-	c->fresh = 0;
+	c->fresh_hits = c->fresh_others = 0;
 	ends = c->members;
 	from = ends ? bpf_map_lookup_elem(&sets, &open) : NULL;
 	to = set ? bpf_map_lookup_elem(&sets, &set) : NULL;
@@ -335,9 +354,9 @@ static __always_inline void slice_change(u32 cpu, u32 set, struct task_struct *l
 		begins = new == keeps ? 0 : members_except(to, begins, keeps);
 	}
 	if (from && ends)
-		fresh = set_refresh(c, cpu, from, ends, 0);
+		set_refresh(c, cpu, from, ends);
 	if (to && begins)
-		set_refresh(c, cpu, to, begins, fresh);
+		set_refresh(c, cpu, to, begins);
 	c->due = c->hit_due = 0;
 	if (from && ends)
 		slice_close(c, cpu, open, from, ends, keeps);

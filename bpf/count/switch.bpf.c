@@ -128,7 +128,8 @@ static __always_inline bool source_kept(struct abi_cpu *c, u32 cpu, u32 source)
 	}
 	if (source >= ABI_SOURCE_TRACEPOINT)
 		return source != ABI_SOURCE_TRACEPOINT - 1 + tracepoint_switch &&
-		       tracepoint_read(cpu, source) == c->now[source & (ABI_ALL_SOURCES - 1)];
+		       tracepoint_read(c, tracepoint_slot(source)) ==
+			       c->now[source & (ABI_ALL_SOURCES - 1)];
 	return !(switch_sources >> source & 1) &&
 	       source_read(c, cpu, source) == c->now[source & (ABI_ALL_SOURCES - 1)];
 }

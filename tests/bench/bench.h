@@ -121,8 +121,9 @@ void counters_open(struct counters *c, enum how how, const struct event *ev, uns
 void counters_close(struct counters *c);
 /* switch.c: until the programs of the last measurement are detached */
 void settle(void);
-/* tracepoint.c: of one system call; numbered if bench_has_tracepoints() */
-extern struct event tracepoint_events[TRACEPOINTS_MAX];
+/* tracepoint.c: numbered if bench_has_tracepoints() */
+extern struct event tracepoint_events[TRACEPOINTS_MAX];	/* of system calls */
+extern struct event rare_tracepoints[TRACEPOINTS_MAX];	/* that no switch passes */
 bool bench_has_tracepoints(void);
 int perf_open(const struct event *ev, pid_t pid, bool inherit);
 pmc_id_t pmc_open(const struct event *ev, pid_t pid, uint32_t flags);

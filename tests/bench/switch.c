@@ -217,9 +217,9 @@ static const struct test tests[] = {
 	  HOW_PERF, "perf per task", JUDGE_RATIO, 0.05 },
 	{ "switch target/other, 4 SOFT PMCs", PAIR_STRANGER, false, soft_events, 4,
 	  HOW_PERF, "perf per task", JUDGE_RATIO, 0.05 },
-	{ "switch target/other, 4 TRACEPOINT PMCs", PAIR_STRANGER, false, tracepoint_events, 4,
+	{ "switch target/other, 4 TRACEPOINT PMCs", PAIR_STRANGER, false, rare_tracepoints, 4,
 	  HOW_PERF, "perf per task", JUDGE_RATIO, 0.4 },
-	{ "switch of two others, 4 TRACEPOINT PMCs", PAIR_NEITHER, false, tracepoint_events, 4,
+	{ "switch of two others, 4 TRACEPOINT PMCs", PAIR_NEITHER, false, rare_tracepoints, 4,
 	  HOW_FLOOR, "empty tp_btf", JUDGE_DIFFERENCE, 40 },
 	{ "switch target/other, 1 sliced SOFT PMC", PAIR_STRANGER, false, soft_slice, 1,
 	  HOW_PERF, "perf per task", JUDGE_NOT, 0 },
@@ -253,7 +253,7 @@ static enum how ours_beside(enum how other)
 /* Events of tracefs. */
 static bool needs_tracepoints(const struct test *t)
 {
-	return t->ev == tracepoint_events || t->other == HOW_SWITCHES || t->other == HOW_WAKEUPS;
+	return t->ev == rare_tracepoints || t->other == HOW_SWITCHES || t->other == HOW_WAKEUPS;
 }
 
 static void one_test(const struct bench *b, const struct test *t)

@@ -23,6 +23,12 @@ struct event tracepoint_events[TRACEPOINTS_MAX] = {
 	{ "raw_syscalls:sys_enter", PERF_TYPE_TRACEPOINT, 0 },
 	{ "raw_syscalls:sys_exit", PERF_TYPE_TRACEPOINT, 0 },
 };
+struct event rare_tracepoints[TRACEPOINTS_MAX] = {
+	{ "sched:sched_process_fork", PERF_TYPE_TRACEPOINT, 0 },
+	{ "sched:sched_process_exec", PERF_TYPE_TRACEPOINT, 0 },
+	{ "sched:sched_process_exit", PERF_TYPE_TRACEPOINT, 0 },
+	{ "signal:signal_deliver", PERF_TYPE_TRACEPOINT, 0 },
+};
 /* One that the call does not hit. */
 static const struct event others[1] = {
 	{ "syscalls:sys_enter_sched_get_priority_min", PERF_TYPE_TRACEPOINT, 0 },
@@ -47,14 +53,19 @@ static bool event_number(struct event *ev)
 	return id != 0;
 }
 
-bool bench_has_tracepoints(void)
+static bool events_number(struct event *ev)
 {
 	for (unsigned int i = 0; i < TRACEPOINTS_MAX; i++)
-		if (!event_number(&tracepoint_events[i])) {
-			note("no tracepoints: %s is not in tracefs", tracepoint_events[i].spec);
+		if (!event_number(&ev[i])) {
+			note("no tracepoints: %s is not in tracefs", ev[i].spec);
 			return false;
 		}
 	return true;
+}
+
+bool bench_has_tracepoints(void)
+{
+	return events_number(tracepoint_events) && events_number(rare_tracepoints);
 }
 
 /* One call, in ns; the median ignores ticks. */
