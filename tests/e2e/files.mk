@@ -7,10 +7,11 @@ WIRECLIENT_SRCS := $(wildcard tests/e2e/wire*.c)
 LINT_C  += $(WIRECLIENT_SRCS) tests/e2e/deep.c
 LINT_SH += tests/together tests/e2e/helpers.bash tests/e2e/ktr.bash tests/e2e/secrets.bash
 
+# Static, because tests exec it thousands of times; sanitizers refuse that.
 $(WIRECLIENT): $(WIRECLIENT_SRCS:%.c=$(O)/obj/%.o)
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^
+	$(Q)$(CC) $(ALL_LDFLAGS) $(if $(SAN),,-static-pie) -o $@ $^
 
 # A process with given credentials, as in the guests.
 $(O)/tests/stand: tests/vm/progs/stand.c $(O)/flags

@@ -367,6 +367,12 @@ work() {
 	read -r _ all_minflt _ _ _ _ < <(tail -n 1 "$out")
 }
 
+# one_cpu NAME...: the workloads run on CPU 0 only.
+one_cpu() {
+	local name
+	for name; do taskset -p -c 0 "${WORKLOAD[$name]}" >/dev/null; done
+}
+
 # rest NAME: the workload ends.
 rest() {
 	kill -KILL "${WORKLOAD[$1]}"

@@ -194,6 +194,7 @@ CALL=syscalls:sys_enter_sched_get_priority_max
 	stop_daemon
 	start_daemon "${ROOM[@]:0:2}"
 	workload w calls=60000
+	one_cpu w				# each CPU has a ring
 	client owner
 	expect owner 'log 0' log log
 	ask owner caps 0x21 tracepoint $CALL alloc 2 65 0 any 0 setcount 1 attach "${WORKLOAD[w]}" start

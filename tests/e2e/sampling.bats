@@ -187,6 +187,7 @@ print(int(json.load(sys.stdin)["seconds"] * 1000))')
 	stop_daemon
 	start_daemon "${ROOM[@]:0:2}"
 	workload w pages=60000 && workload again pages=20
+	one_cpu w again				# each CPU has a ring
 	client owner
 	expect owner 'log 0' log log
 	ask owner caps $SAMPLES alloc 2 15 $FAULTS any 0 setcount 1 attach "${WORKLOAD[w]}"
