@@ -349,8 +349,11 @@ PMC_API_PUBLIC int pmc_get_overflows(pmc_id_t pmcid, struct pmc_overflows *overf
 	const struct wire_overflows_req req = { .pmcid = pmcid };
 	struct reason *why = call_enter();
 	struct wire_overflows rep;
-	int err = overflows ? overflows_request(&req, &rep, why) : call_missing(why, "overflows");
+	int err;
 
+	if (!overflows)
+		return call_leave(call_missing(why, "overflows"));
+	err = overflows_request(&req, &rep, why);
 	if (!err)
 		*overflows = (struct pmc_overflows){ rep.overflows, rep.unsent, rep.left };
 	return call_leave(err);

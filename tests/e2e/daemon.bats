@@ -13,16 +13,6 @@ teardown() {
 	done
 }
 
-# Ids of the daemon's programs, which the kernel never reuses; other daemons may run.
-daemon_programs() { sed -n 's/^prog_id:[[:space:]]*//p' "/proc/$DAEMON_PID/fdinfo"/* | sort -un; }
-loaded() { bpftool prog show id "$1"; }
-none_loaded() {
-	local id
-	for id; do
-		! loaded "$id" || return 1
-	done
-}
-
 @test "--help and --version work without root, and the help is complete" {
 	run pmcbpfd --help
 	[ "$status" -eq 0 ]
@@ -111,14 +101,14 @@ none_loaded() {
 	start_daemon
 	mapfile -t programs < <(daemon_programs)
 	[ ${#programs[@]} -gt 0 ]
-	loaded "${programs[0]}"
+	program_loaded "${programs[0]}"
 	wireclient hello death >"$BATS_TEST_TMPDIR/out" 3>&- & client=$!
 	wait_for grep -q '^hello 0' "$BATS_TEST_TMPDIR/out"
 	stop_daemon
 	wait "$client"
 	grep -q '^death 0x40000000' "$BATS_TEST_TMPDIR/out"
 	[ ! -e "$PMCBPF_SOCKET" ]
-	wait_for none_loaded "${programs[@]}"
+	wait_for programs_gone "${programs[@]}"
 }
 
 @test "SIGKILL: the kernel marks the page, nothing is left behind, the socket is reusable" {
@@ -131,7 +121,7 @@ none_loaded() {
 	wait "$client"
 	grep -q '^death 0x40000000' "$BATS_TEST_TMPDIR/out"
 	[ -S "$PMCBPF_SOCKET" ]
-	wait_for none_loaded "${programs[@]}"
+	wait_for programs_gone "${programs[@]}"
 	start_daemon
 	daemon_answers
 	rows_free

@@ -146,6 +146,16 @@ start_daemon() {
 	return 1
 }
 
+# Ids of the daemon's programs, which the kernel never reuses; other daemons may run.
+daemon_programs() { sed -n 's/^prog_id:[[:space:]]*//p' "/proc/$DAEMON_PID/fdinfo"/* | sort -un; }
+program_loaded() { bpftool prog show id "$1"; }
+programs_gone() {
+	local id
+	for id; do
+		! program_loaded "$id" || return 1
+	done
+}
+
 # in_tmpdir_with_daemon [OPTION]...: the setup of tests that leave files.
 # shellcheck disable=SC2120 # tests in other files pass options
 in_tmpdir_with_daemon() {

@@ -174,13 +174,13 @@ os.execvp('load', ['load', 'calls=30'])"
 	client own
 	takes own 3 any
 	expect own 'start 0' start
-	programs() { bpftool prog list 2>/dev/null | grep -c -e on_slot -e on_call_ || true; }
+	mapfile -t programs < <(daemon_programs)
+	program_loaded "${programs[-1]}"
 	stop_daemon KILL || true
+	wait_for programs_gone "${programs[@]}"
 	start_daemon
 	counts -p $ENTER -p sched:sched_process_exit load calls=123
 	counts_are 123 1
-	stop_daemon
-	start_daemon
 }
 
 @test "the logs of slices and exits add up to the hits" {
