@@ -150,8 +150,10 @@ static int cgroup_rows_match(struct measure *m, char *list, char *top)
 	struct cgroup_name *names = calloc(strlen(list) / 2 + 1, sizeof(*names));
 	char *rest = NULL;
 	size_t n = 0;
-	int code = names ? 0 : fail_errno(EX_OSERR, "ERROR");
+	int code = 0;
 
+	if (!names)
+		return fail_errno(EX_OSERR, "ERROR");
 	for (char *text = strtok_r(list, ",", &rest); text && !code;
 	     text = strtok_r(NULL, ",", &rest))
 		code = cgroup_name_compile(&names[n++], text);

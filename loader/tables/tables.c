@@ -197,9 +197,10 @@ static void wanted_again(struct tables *t, struct wanted *w, int err, const char
 static void lost_expire(struct tables *t)
 {
 	const uint64_t now = TAILQ_EMPTY(&t->lost) ? 0 : clock_ns();
-	struct wanted *w;
+	struct wanted *w, *next;
 
-	while ((w = TAILQ_FIRST(&t->lost)) && w->until <= now) {
+	for (w = TAILQ_FIRST(&t->lost); w && w->until <= now; w = next) {
+		next = TAILQ_NEXT(w, next);
 		TAILQ_REMOVE(&t->lost, w, next);
 		wanted_end(t, w, -ENOENT, "");
 	}

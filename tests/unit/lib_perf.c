@@ -14,7 +14,9 @@
 /* A machine with so many core PMUs. */
 static struct machine machine(unsigned int pmus)
 {
-	struct machine m = { .cpu = { .nclass = 1 + pmus, .classes = { { PMC_CLASS_SOFT } } } };
+	struct machine m = {
+		.cpu = { .nclass = 1 + pmus, .classes = { { .class = PMC_CLASS_SOFT } } },
+	};
 
 	for (unsigned int i = 0; i < pmus; i++) {
 		m.cpu.classes[1 + i].class = PMC_CLASS_IAP;

@@ -66,8 +66,12 @@ static int teardown(void **state)
 
 static void put(const void *from, size_t size)
 {
-	for (size_t i = 0; i < size; i++)
-		data[page->data_head++ % PERF_LIFE_BYTES] = ((const uint8_t *)from)[i];
+	const size_t at = page->data_head % PERF_LIFE_BYTES, room = PERF_LIFE_BYTES - at;
+	const size_t first = size < room ? size : room;
+
+	memcpy(data + at, from, first);
+	memcpy(data, (const uint8_t *)from + first, size - first);
+	page->data_head += size;
 }
 
 /* A birth of process `pid`, as far as `type` says so. */

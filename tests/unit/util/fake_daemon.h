@@ -42,8 +42,10 @@ struct fake {
 	pthread_t thread;
 
 	enum fake_fault fault;
-	uint16_t fault_op;
 	int error;
+	uint16_t fault_op, strike_op;
+	bool policy_again;		/* the rules are read again after the first reply */
+	bool got_fd;			/* the last request had a descriptor */
 	const char *reason;
 	uint32_t version, cputype, ncpu, start_fds, wire_version;
 	const char *pmu;		/* of class PERF, which is there if it is not NULL */
@@ -54,17 +56,14 @@ struct fake {
 	uint32_t policies;		/* rules that POLICY has */
 	uint32_t policy_lies;		/* not 0: the number of them that a reply claims */
 	uint32_t policy_generation;
-	bool policy_again;		/* they are read again after the first reply */
 	struct wire_policy_req policy;
 
 	/* Done once to `struck` when a request of `strike_op` has come, and is not answered yet. */
 	void (*strike)(pthread_t thread);
-	uint16_t strike_op;
 	pthread_t struck;
 
 	unsigned int connections, requests[128];
-	bool got_fd;			/* the last request had a descriptor … */
-	char proof[64];			/* … and a second one, which was opened by this name */
+	char proof[64];			/* a second one's, by which it was opened */
 	struct wire_allocate_req allocate;
 	struct wire_attach_req attach;
 	struct wire_rw_req rw;
