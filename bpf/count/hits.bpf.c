@@ -154,13 +154,12 @@ __noinline int hit_walk(u32 place, u32 n, u32 room)
 	return 0;
 }
 
-/* Likewise. */
+/* Likewise.  0: no copy. */
 __noinline int hit_stack(u32 place)
 {
-	stack_sample_put(bpf_map_lookup_elem(&hit_scratch, &place),
-			 bpf_map_lookup_elem(&hit_walks, &place),
-			 bpf_map_lookup_elem(&hit_stacks, &place));
-	return 0;
+	return stack_sample_put(bpf_map_lookup_elem(&hit_scratch, &place),
+				bpf_map_lookup_elem(&hit_walks, &place),
+				bpf_map_lookup_elem(&hit_stacks, &place));
 }
 
 /* Likewise.  0: the ring has no room. */

@@ -318,7 +318,7 @@ static __always_inline void wait_take_user(void *ctx, struct wait_scratch *s,
 	s->nuser = s->cut = s->end = s->pointers = s->python = 0;
 	if (depth && here && way == WAIT_TABLES) {
 		wait_walk(depth, w->pid);
-		if (s->end && s->walk.python)
+		if (s->end && (s->walk.python || s->end == UNWIND_CUT_TABLE))
 			wait_python(w->pid, w->tid);
 	} else if (depth && here) {
 		s->nuser = chain(ctx, s->user, depth, BPF_F_USER_STACK, &cut);

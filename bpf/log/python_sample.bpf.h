@@ -170,6 +170,50 @@ static long python_code_next(u32 i, struct python_pointers *p)
 	return 0;
 }
 
+struct python_finder {
+	struct walk *w;
+	struct unwind_process *process;
+};
+
+/* Is the mapping that of an interpreter? */
+static long python_find_next(u32 i, struct python_finder *p)
+{
+	const struct unwind_mapping *m;
+	struct unwind_file *f;
+	u64 offset;
+	u32 file;
+
+	if (i >= UNWIND_MAPPINGS || i >= p->process->n)
+		return 1;
+	m = &p->process->map[i];
+	offset = m->start - m->origin;
+	file = m->file;
+	f = bpf_map_lookup_elem(&unwind_files, &file);
+	if (!f || !f->python || f->gen & 1)
+		return 0;
+	for (u32 k = 0; k < UNWIND_SEGMENTS; k++)
+		if (offset - f->segment[k].offset < f->segment[k].size) {
+			p->w->python = file;
+			p->w->python_gen = f->gen;
+			p->w->python_bias = m->origin - f->segment[k].add;
+			return 1;
+		}
+	return 0;
+}
+
+/* For a walk that has not come to the interpreter: the process may have mapped one. */
+static __always_inline void python_find(struct walk *w)
+{
+	u32 tgid = bpf_get_current_pid_tgid() >> 32;
+	struct python_finder p = { w, bpf_map_lookup_elem(&unwind_processes, &tgid) };
+
+	if (!p.process)
+		return;
+	bpf_loop(UNWIND_MAPPINGS, python_find_next, &p, 0);
+	if (*(volatile u32 *)&p.process->gen != w->gen)
+		w->python = 0;
+}
+
 /* The interpreter's description, with addresses of the process. */
 static __always_inline bool python_process_take(struct python_process *to, const struct walk *w)
 {
@@ -212,18 +256,20 @@ static __always_inline void python_frames(struct python_pointers *p, struct task
 }
 
 /*
- * Takes the current thread's Python frames; `w` has its native chain.  Sends their code objects,
- * unless they have been sent, in records that begin as `rec` does.  False: there are no frames.
+ * Takes the current thread's Python frames; `w` has its native chain, which the daemon may go on
+ * with.  Sends their code objects, unless they have been sent, in records that begin as `rec` does.
+ * False: there are no frames.
  */
 static __always_inline bool python_take(struct python_scratch *s, struct code_scratch *code,
-					void *ring, const struct walk *w,
-					const struct abi_rec *rec)
+					void *ring, struct walk *w, const struct abi_rec *rec)
 {
 	struct python_pointers p = { .s = s, .code = code, .ring = ring };
 	struct task_struct *task = bpf_get_current_task_btf();
 
 	s->n = 0;
-	if (!python_process_take(&s->process, w))
+	if (!w->python)
+		python_find(w);
+	if (!w->python || !python_process_take(&s->process, w))
 		return false;
 	python_frames(&p, task);
 	if (!s->n)
@@ -274,7 +320,7 @@ static __always_inline bool python_output(struct python_scratch *s, void *ring,
 
 /* Both, for a sample with all addresses of the walk.  False: the ring has no room. */
 static __always_inline bool python_put(struct python_scratch *s, struct code_scratch *code,
-				       const struct walk *w, const struct abi_rec *rec)
+				       struct walk *w, const struct abi_rec *rec)
 {
 	u32 cpu = bpf_get_smp_processor_id();
 	void *ring = bpf_map_lookup_elem(&rings, &cpu);

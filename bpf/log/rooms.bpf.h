@@ -79,15 +79,14 @@ static __always_inline void hit_room_give(u32 place)
 		__sync_fetch_and_and(&r->taken[place & (HIT_ROOMS - 1)], 0);
 }
 
-/* Copies the stack for a sample of the current thread, whose walk has come to no table. */
-static __always_inline void stack_sample_put(const struct scratch *s, const struct walk *w,
+/* Copies the stack for a sample of the current thread, whose walk has come to no table, or not. */
+static __always_inline bool stack_sample_put(const struct scratch *s, const struct walk *w,
 					     struct stack_scratch *to)
 {
 	u32 cpu = bpf_get_smp_processor_id();
 	void *ring = bpf_map_lookup_elem(&rings, &cpu);
 
-	if (s && w && to && ring)
-		stack_put(ring, &s->rec, w, w->room - w->n, to);
+	return s && w && to && ring && stack_put(ring, &s->rec, w, w->room - w->n, to);
 }
 
 /* Nothing limits the rate of hits: a quarter of the ring is left to the other records. */

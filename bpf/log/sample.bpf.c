@@ -74,9 +74,9 @@ __noinline int stack_sample(void)
 {
 	u32 zero = 0;
 
-	stack_sample_put(bpf_map_lookup_elem(&scratch, &zero),
-			 bpf_map_lookup_elem(&walks, &zero), bpf_map_lookup_elem(&stacks, &zero));
-	return 0;
+	return stack_sample_put(bpf_map_lookup_elem(&scratch, &zero),
+				bpf_map_lookup_elem(&walks, &zero),
+				bpf_map_lookup_elem(&stacks, &zero));
 }
 
 __noinline int python_sample(void)

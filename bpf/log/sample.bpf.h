@@ -64,9 +64,9 @@ static __always_inline u64 chain(void *ctx, void *to, u32 depth, u64 flags, bool
 #define SAMPLE_WALK(walk, s, n, room) walk_user(walk, (s)->pc, n, room, (s)->rec.pid)
 #endif
 
-/* Puts a copy of the stack into the ring, for the daemon to go on with the walk. */
+/* Puts a copy of the stack into the ring, for the daemon to go on with the walk.  False: none. */
 #ifndef SAMPLE_STACK
-#define SAMPLE_STACK(walk) ((void)0)
+#define SAMPLE_STACK(walk) false
 #endif
 
 /* Puts the Python frames of the chain into the ring, if the program does so.  False: no room. */
@@ -163,6 +163,7 @@ static __always_inline void sample_put_with(void *ctx, u64 ip, u64 skip, struct 
 {
 	u32 cpu = bpf_get_smp_processor_id(), n, bytes;
 	void *ring = bpf_map_lookup_elem(&rings, &cpu);
+	bool goes_on;
 
 	if (!ring)
 		return;
@@ -180,9 +181,8 @@ static __always_inline void sample_put_with(void *ctx, u64 ip, u64 skip, struct 
 	}
 	n = sample_fill(ctx, ip, skip, s, walk, of);
 	s->rec.n = n;
-	if (walk && s->rec.end == UNWIND_CUT_TABLE)
-		SAMPLE_STACK(walk);
-	if (walk && s->rec.end && walk->python && !SAMPLE_PYTHON(walk)) {
+	goes_on = walk && s->rec.end == UNWIND_CUT_TABLE && SAMPLE_STACK(walk);
+	if (walk && s->rec.end && (walk->python || goes_on) && !SAMPLE_PYTHON(walk)) {
 		__sync_fetch_and_add(&of->count.dropped, 1);
 		return;
 	}

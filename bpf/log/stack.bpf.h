@@ -61,9 +61,9 @@ static __always_inline bool stack_is_wanted(u32 file)
 
 /*
  * Puts what it takes to go on with a walk into the ring, for `room` more callers; right before its
- * sample.
+ * sample.  False: it does not.
  */
-static __always_inline void stack_put(void *ring, const struct abi_rec *rec, const struct walk *w,
+static __always_inline bool stack_put(void *ring, const struct abi_rec *rec, const struct walk *w,
 				      u32 room, struct stack_scratch *to)
 {
 	u32 tgid = bpf_get_current_pid_tgid() >> 32, n;
@@ -72,14 +72,14 @@ static __always_inline void stack_put(void *ring, const struct abi_rec *rec, con
 
 	if (!p || bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) * 2 >
 		  bpf_ringbuf_query(ring, BPF_RB_RING_SIZE) || !stack_is_wanted(w->file))
-		return;
+		return false;
 	n = p->n;
 	if (n > UNWIND_MAPPINGS)
-		return;
+		return false;
 	c.n = n * sizeof(struct unwind_mapping);
 	bpf_probe_read_kernel(to->data, c.n, p->map);
 	if (*(volatile u32 *)&p->gen != w->gen)
-		return;
+		return false;
 	bpf_loop(ABI_STACK_PAGES + 1, stack_page, &c, 0);
 	to->rec = *rec;
 	to->rec.kind = ABI_REC_STACK;
@@ -98,9 +98,9 @@ static __always_inline void stack_put(void *ring, const struct abi_rec *rec, con
 	to->s.bytes = (c.n - n * sizeof(struct unwind_mapping)) & ~7u;
 	n = c.n & ~7u;
 	if (n > STACK_ROOM + STACK_PAGE)
-		return;
+		return false;
 	to->rec.n = (sizeof(to->s) + n) / 8;
-	ring_output(ring, to, sizeof(to->rec) + sizeof(to->s) + n);
+	return ring_output(ring, to, sizeof(to->rec) + sizeof(to->s) + n);
 }
 
 #endif

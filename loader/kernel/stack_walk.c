@@ -109,6 +109,8 @@ bool stack_walk_go(const struct unwinder *u, struct stack_walk *sw)
 	while (!walk_frame(0, &p))
 		;
 	sw->to[sw->n - 1] = last;
+	if (sw->sp)
+		memcpy(sw->sp, c.w.sp + sw->n - 1, (c.w.n - sw->n + 1) * sizeof(c.w.sp[0]));
 	s->room -= c.w.n - sw->n;
 	s->regs = c.w.r;
 	s->file = c.w.file;

@@ -54,20 +54,42 @@ struct late_sample *late_sample_new(struct kept_records *kept, const struct unwi
 	return s;
 }
 
-int late_sample_keep(struct late_sample *s, const struct pmclog_ev *waker)
+/* A copy of so many bytes, with room for more; the PMC's user is charged.  NULL: no memory. */
+static void *late_copy(struct late_sample *s, const void *from, size_t bytes, size_t room)
 {
 	struct user *user = s->pmc->owner->user;
-	const unsigned int kb = sizeof(*waker) / 1024 + 1;
+	const unsigned int kb = (unsigned int)((bytes + room) / 1024 + 1);
 	struct reason unused;
+	void *copy;
 
 	if (user_take(user->table, user, POOL_LATE, kb, &unused))
-		return -ENOMEM;
+		return NULL;
 	s->kb += kb;
-	s->waker = malloc(sizeof(*waker));
-	if (!s->waker)
-		return -ENOMEM;
-	memcpy(s->waker, waker, sizeof(*waker));
-	return 0;
+	copy = malloc(bytes + room);
+	if (copy)
+		memcpy(copy, from, bytes);
+	return copy;
+}
+
+/* The stack pointer of the address i, of which the record has room for STACK_WALK_CHAIN. */
+static uint64_t *pointer_at(struct abi_python *p, unsigned int i)
+{
+	return (uint64_t *)((struct python_frame *)(p + 1) + p->frames) + (i - p->first);
+}
+
+int late_sample_keep(struct late_sample *s, const struct abi_python *python,
+		     const struct pmclog_ev *waker)
+{
+	if (python && python->pointers) {
+		s->python = late_copy(s, python, sizeof(*python) + python->frames *
+				      sizeof(struct python_frame) + python->pointers * 8,
+				      STACK_WALK_CHAIN * 8);
+		if (!s->python)
+			return -ENOMEM;
+	}
+	if (waker)
+		s->waker = late_copy(s, waker, sizeof(*waker), 0);
+	return waker && !s->waker ? -ENOMEM : 0;
 }
 
 void late_sample_free(struct late_sample *s)
@@ -76,6 +98,7 @@ void late_sample_free(struct late_sample *s)
 
 	user_give(user->table, user, POOL_LATE, s->kb);
 	s->pmc->nlate--;
+	free(s->python);
 	free(s->waker);
 	free(s);
 }
@@ -92,6 +115,7 @@ bool late_sample_complete(struct late_sample *s, bool now)
 {
 	struct stack_walk w = {
 		.s = (struct abi_stack *)s->stack, .to = s->data + s->head,
+		.sp = s->python ? pointer_at(s->python, s->rec.n - s->head - 1) : NULL,
 		.n = s->rec.n - s->head,
 	};
 	bool done;
@@ -99,6 +123,8 @@ bool late_sample_complete(struct late_sample *s, bool now)
 	if (!now && table_comes(s, w.s->file))
 		return false;
 	done = stack_walk_go(s->u, &w);
+	if (s->python)
+		s->python->pointers = w.n - s->python->first;
 	s->rec.n = (uint16_t)(s->head + w.n);
 	s->rec.end = (uint8_t)w.end;
 	s->rec.pointers |= w.pointers;

@@ -9,6 +9,8 @@
  * It may come to another such file and wait again.  A sample is written in any case: cut, if the
  * table comes too late.
  *
+ * Its Python frames, taken when it was, go behind the native frames that run them then.
+ *
  * Bounds: copies of a file (UNWIND_COPIES), the rings, and memory of a user (POOL_LATE).  Without
  * any of them a sample is written as the program has taken it.
  */
@@ -33,6 +35,7 @@ struct late_sample {
 	struct pmc *pmc;
 	struct offcpu_log *offcpu;	/* of a wait, the caller's … */
 	struct pmclog_ev *waker;	/* … and the record of its waker, or NULL */
+	struct abi_python *python;	/* Python frames, with room for more pointers; or NULL */
 	const struct unwinder *u;
 	uint64_t until, turns;
 	unsigned int kb;		/* charged to the PMC's user */
@@ -45,8 +48,9 @@ struct late_sample {
 /* A sample or wait with its copy; NULL: it has none, or there is no memory. */
 struct late_sample *late_sample_new(struct kept_records *kept, const struct unwinder *u,
 				    struct pmc *p, const struct abi_rec *rec, const uint64_t *data);
-/* Keeps a copy of a wait's waker; -ENOMEM. */
-int late_sample_keep(struct late_sample *s, const struct pmclog_ev *waker);
+/* Keeps copies of its Python frames and of a wait's waker, if there are any; -ENOMEM. */
+int late_sample_keep(struct late_sample *s, const struct abi_python *python,
+		     const struct pmclog_ev *waker);
 void late_sample_free(struct late_sample *s);
 /* False: not yet.  Otherwise, and always if `now`, `rec` and `data` are the sample. */
 bool late_sample_complete(struct late_sample *s, bool now);

@@ -79,9 +79,20 @@ void offcpu_log_names(struct offcpu_log *o, const struct pmc *p, const struct ab
 		reason_name(o, log, rec->time, PMCLOG_WAIT_RUN_QUEUE);
 }
 
+const struct abi_python *offcpu_log_frames(struct sample_python *python, const struct abi_rec *rec)
+{
+	struct abi_rec chain = *rec;
+
+	if (rec->n < ABI_OFFCPU_WORDS)
+		return NULL;
+	chain.n -= ABI_OFFCPU_WORDS;
+	return sample_python_frames(python, &chain);
+}
+
 bool offcpu_log_wait(struct offcpu_log *o, struct sample_python *python, const struct pmc *p,
 		     const struct abi_rec *rec, const uint64_t *data,
-		     const struct pmclog_ev *waker, struct pmclog_ev_callchain *c)
+		     const struct abi_python *frames, const struct pmclog_ev *waker,
+		     struct pmclog_ev_callchain *c)
 {
 	unsigned int room = logfile_chain_room(p->owner->log) - 1;
 	unsigned int reason;
@@ -97,7 +108,7 @@ bool offcpu_log_wait(struct offcpu_log *o, struct sample_python *python, const s
 	run = data[ABI_OFFCPU_RUN];
 	reason = (unsigned int)data[ABI_OFFCPU_REASON];
 	chain.n -= ABI_OFFCPU_WORDS;
-	data = sample_python_merge(python, p->owner->log, &chain, data + ABI_OFFCPU_WORDS);
+	data = sample_python_merge(python, p->owner->log, &chain, data + ABI_OFFCPU_WORDS, frames);
 	c->pl_pid = rec->pid;
 	c->pl_tid = rec->tid;
 	c->pl_pmcid = p->id;

@@ -27,14 +27,18 @@ static inline bool record_is_sample(const struct abi_rec *rec)
 	return rec->kind == ABI_REC_SAMPLE || rec->kind == ABI_REC_OFFCPU;
 }
 
+/* A wait's Python frames: sample_python_frames(). */
+const struct abi_python *offcpu_log_frames(struct sample_python *python, const struct abi_rec *rec);
+
 /*
  * Writes a wait as one sample for each reason: its length, and the reason before its addresses.
- * `waker`: the record of its waker, for the part until the wake-up; NULL: none.
- * True: it is in the log; *c has its flags.
+ * `frames`: its Python frames; `waker`: the record of its waker, for the part until the wake-up;
+ * NULL: none.  True: it is in the log; *c has its flags.
  */
 bool offcpu_log_wait(struct offcpu_log *o, struct sample_python *python, const struct pmc *p,
 		     const struct abi_rec *rec, const uint64_t *data,
-		     const struct pmclog_ev *waker, struct pmclog_ev_callchain *c);
+		     const struct abi_python *frames, const struct pmclog_ev *waker,
+		     struct pmclog_ev_callchain *c);
 
 /* Writes the names that offcpu_log_wait() needs for that wait before it. */
 void offcpu_log_names(struct offcpu_log *o, const struct pmc *p, const struct abi_rec *rec,

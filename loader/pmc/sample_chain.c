@@ -16,26 +16,29 @@ static void chain_counted(struct sample_chains *cs, struct pmc *p, uint32_t cpuf
 	chain_count(&p->owner->user->stats.losses, cpuflags);
 }
 
-static void chain_write(struct sample_chains *cs, struct pmc *p, uint64_t ns,
-			const struct abi_rec *rec, const uint64_t *data)
+static void sample_write(struct sample_chains *cs, struct pmc *p, const struct abi_rec *rec,
+			 const uint64_t *data, const struct abi_python *python)
 {
+	struct logfile *log = p->owner->log;
 	struct pmclog_ev_callchain c;
+	struct abi_rec chain = *rec;
 
+	data = sample_python_merge(cs->python, log, &chain, data, python);
 	c.pl_pid = rec->pid;
 	c.pl_tid = rec->tid;
 	c.pl_pmcid = p->id;
-	chain_take(&c, rec, data, logfile_chain_room(p->owner->log), p->kernel == KERNEL_HIDDEN);
-	if (!logfile_callchain(p->owner->log, ns, &c, data))
+	chain_take(&c, &chain, data, logfile_chain_room(log), p->kernel == KERNEL_HIDDEN);
+	if (!logfile_callchain(log, rec->time, &c, data))
 		chain_counted(cs, p, c.pl_cpuflags);
 }
 
 static void wait_write(struct sample_chains *cs, struct offcpu_log *o, struct pmc *p,
 		       const struct abi_rec *rec, const uint64_t *data,
-		       const struct pmclog_ev *waker)
+		       const struct abi_python *python, const struct pmclog_ev *waker)
 {
 	struct pmclog_ev_callchain c;
 
-	if (offcpu_log_wait(o, cs->python, p, rec, data, waker, &c))
+	if (offcpu_log_wait(o, cs->python, p, rec, data, python, waker, &c))
 		chain_counted(cs, p, c.pl_cpuflags);
 }
 
@@ -50,9 +53,9 @@ static void late_write(struct late_sample *s)
 	chain_late(&p->owner->stats.losses, s->rec.end);
 	chain_late(&p->owner->user->stats.losses, s->rec.end);
 	if (s->offcpu)
-		wait_write(s->chains, s->offcpu, p, &s->rec, s->data, s->waker);
+		wait_write(s->chains, s->offcpu, p, &s->rec, s->data, s->python, s->waker);
 	else
-		chain_write(s->chains, p, s->rec.time, &s->rec, s->data);
+		sample_write(s->chains, p, &s->rec, s->data, s->python);
 	late_sample_free(s);
 }
 
@@ -67,45 +70,48 @@ static bool late_try(struct log_late *late, bool now)
 	return true;
 }
 
-static void late_put(struct sample_chains *cs, struct late_sample *s)
+/* False: it can be written now. */
+static bool late_put(struct sample_chains *cs, struct pmc *p, const struct abi_rec *rec,
+		     const uint64_t *data, const struct abi_python *python,
+		     const struct pmclog_ev *waker, struct offcpu_log *o)
 {
+	struct late_sample *s = late_sample_new(cs->kept, cs->unwinder, p, rec, data);
+	struct logfile *log = p->owner->log;
+
+	if (!s)
+		return false;
+	if (late_sample_keep(s, python, waker)) {
+		late_sample_free(s);
+		return false;
+	}
+	/* Later samples are written behind this one, and expect the names before them. */
+	if (o)
+		offcpu_log_names(o, p, rec, data);
+	if (python)
+		sample_python_names(cs->python, log, rec->time, python);
 	s->chains = cs;
+	s->offcpu = o;
 	s->late.write = late_try;
-	if (late_sample_complete(s, false) ||
-	    !logfile_defer(s->pmc->owner->log, s->rec.time, &s->late))
+	if (late_sample_complete(s, false) || !logfile_defer(log, rec->time, &s->late))
 		late_write(s);
+	return true;
 }
 
 void sample_chain_put(struct sample_chains *cs, struct pmc *p, const struct abi_rec *rec,
 		      const uint64_t *data)
 {
-	struct late_sample *s = late_sample_new(cs->kept, cs->unwinder, p, rec, data);
-	struct abi_rec merged = *rec;
+	const struct abi_python *python = sample_python_frames(cs->python, rec);
 
-	if (s) {
-		late_put(cs, s);
-		return;
-	}
-	data = sample_python_merge(cs->python, p->owner->log, &merged, data);
-	chain_write(cs, p, rec->time, &merged, data);
+	if (!late_put(cs, p, rec, data, python, NULL, NULL))
+		sample_write(cs, p, rec, data, python);
 }
 
 void sample_chain_put_wait(struct sample_chains *cs, struct offcpu_log *o, struct pmc *p,
 			   const struct abi_rec *rec, const uint64_t *data,
 			   const struct pmclog_ev *waker)
 {
-	struct late_sample *s = late_sample_new(cs->kept, cs->unwinder, p, rec, data);
+	const struct abi_python *python = offcpu_log_frames(cs->python, rec);
 
-	if (s && waker && late_sample_keep(s, waker)) {
-		late_sample_free(s);
-		s = NULL;
-	}
-	if (!s) {
-		wait_write(cs, o, p, rec, data, waker);
-		return;
-	}
-	/* Later waits are written behind this one, and expect the names before them. */
-	offcpu_log_names(o, p, rec, data);
-	s->offcpu = o;
-	late_put(cs, s);
+	if (!late_put(cs, p, rec, data, python, waker, o))
+		wait_write(cs, o, p, rec, data, python, waker);
 }

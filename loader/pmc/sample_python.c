@@ -195,8 +195,7 @@ static bool frames_check(const struct abi_python *p, size_t words)
 	       words == HEAD_WORDS + p->frames * FRAME_WORDS + p->pointers;
 }
 
-/* The sample's frames, once. */
-static const struct abi_python *frames_of(struct sample_python *s, const struct abi_rec *rec)
+const struct abi_python *sample_python_frames(struct sample_python *s, const struct abi_rec *rec)
 {
 	size_t words;
 	const struct abi_python *p = (const struct abi_python *)kept_record_take(
@@ -231,14 +230,21 @@ static void code_name(const struct merge *m, const struct code *code)
 	(void)logfile_put(m->log, m->time, &ev);
 }
 
+/* Writes the name that the log lacks. */
+static void code_need(const struct merge *m, const struct code *code)
+{
+	if (logfile_names(m->log, code->number))
+		code_name(m, code);
+}
+
 static void frame_put(struct merge *m, const struct python_frame *f)
 {
 	const struct code *code = code_find(m->s, m->p->program, f->identity);
 	uint64_t number = code ? code->number : PMCLOG_CODE_UNKNOWN;
 	uint32_t line = code ? python_code_line(code->read, f->instruction) : 0;
 
-	if (code && logfile_names(m->log, code->number))
-		code_name(m, code);
+	if (code)
+		code_need(m, code);
 	if (line > PMCLOG_PC_LINE_MAX)
 		line = 0;
 	m->s->merged[m->n++] = PMCLOG_PC_PYTHON | number << PMCLOG_PC_CODE_SHIFT | line;
@@ -271,10 +277,24 @@ static void call_put(struct merge *m, uint32_t i)
 				frame_put(m, &m->frame[m->next]);
 }
 
-const uint64_t *sample_python_merge(struct sample_python *s, struct logfile *log,
-				    struct abi_rec *rec, const uint64_t *data)
+void sample_python_names(struct sample_python *s, struct logfile *log, uint64_t time,
+			 const struct abi_python *p)
 {
-	const struct abi_python *p = frames_of(s, rec);
+	const struct merge m = { .s = s, .log = log, .time = time, .p = p };
+	const struct python_frame *frame = (const struct python_frame *)(p + 1);
+	const struct code *code;
+
+	for (uint32_t i = 0; i < p->frames && logfile_has(log, PMCLOG_TYPE_THR_CREATE); i++) {
+		code = frame[i].code ? code_find(s, p->program, frame[i].identity) : NULL;
+		if (code)
+			code_need(&m, code);
+	}
+}
+
+const uint64_t *sample_python_merge(struct sample_python *s, struct logfile *log,
+				    struct abi_rec *rec, const uint64_t *data,
+				    const struct abi_python *p)
+{
 	struct merge m = { .s = s, .log = log, .time = rec->time, .p = p };
 	uint32_t missing = 0;		/* where the mark of missing frames goes; 0: nowhere */
 

@@ -27,12 +27,18 @@ void sample_python_program(struct sample_python *s, struct samplers *samplers);
 
 /* Remembers the code object of a record. */
 void sample_python_code(struct sample_python *s, const uint64_t *data, size_t words);
+/* The Python frames of a sample, once; valid until the next record is kept.  NULL: it has none. */
+const struct abi_python *sample_python_frames(struct sample_python *s, const struct abi_rec *rec);
+/* Writes the names of the frames that the log lacks to it. */
+void sample_python_names(struct sample_python *s, struct logfile *log, uint64_t time,
+			 const struct abi_python *frames);
 /*
  * The addresses of a sample with its Python frames among them, *rec->n of them; valid until the
- * next call.  `data`: it has none, or the log's format has none.  Names that the log lacks are
+ * next call.  `data`: `frames` is NULL, or the log's format has none.  Names that the log lacks are
  * written to it.
  */
 const uint64_t *sample_python_merge(struct sample_python *s, struct logfile *log,
-				    struct abi_rec *rec, const uint64_t *data);
+				    struct abi_rec *rec, const uint64_t *data,
+				    const struct abi_python *frames);
 
 #endif

@@ -53,16 +53,14 @@ all_are_whole() {
 	ends | awk '{ n[$1] = $2; all += $2 } END { exit !(n["whole"] >= 30 && all - n["whole"] <= 3) }'
 }
 
-# new_files PMCSTAT-ARGUMENT...: records a program of new files: no table is made while it maps them, takes its samples and
-# waits.
-new_files() {
+# record_new COMMAND PMCSTAT-ARGUMENT...: records a shell's command that maps new files: no table is made while it does,
+# and until it has read from ./pause.  Then it reads from ./gate.
+record_new() {
 	local target
 
-	cp "$(command -v cat)" mine
-	cp "$(ldd mine | awk '/libc\.so/ { print $3 }')" .
-	learn env true
+	rm -f begin pause gate
 	mkfifo begin pause gate
-	pmcstat -q -d "$@" -O log sh -c 'echo $$ >pid; read -r _ <begin; LD_LIBRARY_PATH=. exec ./mine pause gate' &
+	pmcstat -q -d "${@:2}" -O log sh -c 'echo $$ >pid; read -r _ <begin; '"$1" &
 	exec 5>begin
 	read -r target <pid
 	suspend_daemon
@@ -79,6 +77,13 @@ new_files() {
 	refute grep -q table ends
 }
 
+new_files() {
+	cp "$(command -v cat)" mine
+	cp "$(ldd mine | awk '/libc\.so/ { print $3 }')" .
+	learn env true
+	record_new 'LD_LIBRARY_PATH=. exec ./mine pause gate' "$@"
+}
+
 @test "first samples of new files are completed when the tables are there" {
 	new_files -n 1 -P PAGE_FAULT.ALL
 	pmccontrol -s --json | python3 -c 'import json, sys; s = json.load(sys.stdin); assert s["chains_completed"] > 0 and not s["chains_late"], s'
@@ -92,6 +97,36 @@ new_files() {
 	pmc report --folded - log | tee folded
 	grep -q '^uprobe:libc.so.6:malloc;mine;[^;]*;__libc_start_main[^;]*;.*;malloc [0-9]*$' folded
 	grep -q '^OFFCPU_TIME;mine;[^;]*;__libc_start_main[^;]*;.*;read;.*_\[k\];\[sleep\]_\[k\] [0-9]*$' folded
+}
+
+@test "first samples, hits and waits in a new library have the Python frames of their moment" {
+	read -r python < <(interpreters) || skip "no Python 3.11 to 3.13 on this machine"
+	cat >caller.py <<-'end'
+		import ctypes, sys
+		def inner(path):
+		    ctypes.CDLL(path).nap()
+		def outer(path):
+		    inner(path)
+		outer(sys.argv[1])
+		for name in sys.argv[2:]:
+		    open(name).read()
+	end
+	echo 'int usleep(unsigned int); void nap(void) { usleep(5000); usleep(5000); }' | gcc -shared -fPIC -o libnew.so -x c -
+	for copy in known first second; do cp libnew.so lib$copy.so; done
+	stop_daemon
+	start_daemon "${ROOM[@]}" -o kern.hwpmc.debugflags='sampling=read,init'
+	learn "$python" caller.py ./libknown.so
+	record_new "exec $python caller.py ./libfirst.so pause gate" -n 1 -P PAGE_FAULT.ALL
+	pmc report --folded folded log
+	calls='<module> (caller.py);outer (caller.py);inner (caller.py);'
+	grep ';inner (caller.py);.*;_dl_init;' folded || true
+	grep -q ";$calls.*;CDLL.__init__ (__init__.py);.*;_init [0-9]*\$" folded
+	pmccontrol -L | grep -q OFFCPU_TIME || skip "this kernel lets no program run behind a switch"
+	record_new "exec $python caller.py ./libsecond.so pause gate" -U -n 1 -P "uprobe:$PWD/libsecond.so:nap" -n 1 -P OFFCPU_TIME
+	pmc report --folded folded log
+		grep ';inner (caller.py);.*;nap' folded || true
+	grep -q "^uprobe:libsecond.so:nap;.*;$calls.*;nap [0-9]*\$" folded
+	grep -q "^OFFCPU_TIME;.*;$calls.*;nap;.*;\[sleep\]_\[k\] [0-9]*\$" folded
 }
 
 @test "a process that runs already: from its first sample" {

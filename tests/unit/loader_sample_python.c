@@ -104,7 +104,7 @@ static void merged_are(struct sample_python *s, unsigned int natives, const uint
 		data[i] = i + 1;
 	sample = (struct abi_rec){ .kind = ABI_REC_SAMPLE, .time = 5, .pmc = 7, .tid = 9,
 				   .cpu = 1, .n = (__u16)natives, .end = native_end };
-	is = sample_python_merge(s, NULL, &sample, data);
+	is = sample_python_merge(s, NULL, &sample, data, sample_python_frames(s, &sample));
 	assert_int_equal(sample.n, n);
 	assert_memory_equal(is, expected, n * sizeof(*is));
 }
@@ -341,7 +341,8 @@ static void test_forgotten(void **state)
 		sample = rec;
 		sample.kind = ABI_REC_SAMPLE;
 		sample.n = 5;
-		last = sample_python_merge(s, NULL, &sample, data)[2];
+		last = sample_python_merge(s, NULL, &sample, data,
+					   sample_python_frames(s, &sample))[2];
 		assert_true(i || last == UNNAMED);
 	}
 	assert_int_equal(PMCLOG_PC_TO_CODE(last), PMCLOG_CODE_FIRST + 8192);
