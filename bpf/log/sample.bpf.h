@@ -49,6 +49,9 @@ static __always_inline u64 chain(void *ctx, void *to, u32 depth, u64 flags, bool
 	u64 want = (u64)depth + 1, got;
 	long n;
 
+	*cut = false;
+	if (flags & BPF_F_USER_STACK && !walk_has_registers(bpf_get_current_task_btf()))
+		return 0;
 	/* Compared right before its use: Linux 6.1 loses the bound across branches. */
 	barrier_var(want);
 	if (want > ABI_CHAIN_MAX + 1)

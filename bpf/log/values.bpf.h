@@ -9,8 +9,6 @@
 
 #include "sample.bpf.h"
 
-#define PF_KTHREAD 0x200000
-
 /* The kernel's PERF_SAMPLE_…: bits of the values that it has put into the sample's data. */
 #define DATA_ADDR      (1ull << 3)
 #define DATA_WEIGHT    (1ull << 14)
@@ -58,13 +56,13 @@ static __always_inline void values_of_kernel(struct abi_values *v, u32 want, boo
 		value_put(v, ABI_VALUE_TXN, BPF_CORE_READ(data, txn));
 }
 
-/* The registers with which the thread returns to user code; a kernel thread has none. */
+/* The registers with which the thread returns to user code, if there is any. */
 static __always_inline void values_user_regs(struct abi_values *v, const void *interrupted,
 					     bool user)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	const void *regs = user ? interrupted : (const void *)bpf_task_pt_regs(task);
-	bool any = user || (BPF_CORE_READ(task, mm) && !(task->flags & PF_KTHREAD));
+	bool any = user || walk_has_registers(task);
 
 	if (any)
 		any = !bpf_probe_read_kernel(v->user_regs, sizeof(struct overflow_regs), regs);

@@ -35,6 +35,18 @@
 #define UNWIND_WORDS(arg, chunk)  chunk_words(chunk)
 #include "frame.bpf.h"
 
+/*
+ * Whether the thread's registers are those with which its program entered the kernel.  A kernel
+ * thread has no program.  In execve(2) they are the old program's until the kernel sets them, right
+ * after the ends of the new one's code.
+ */
+static __always_inline bool walk_has_registers(struct task_struct *task)
+{
+	struct mm_struct *mm = task->mm;
+
+	return !(task->flags & WALK_KERNEL_THREAD) && mm && mm->end_code;
+}
+
 /* Asks the daemon for what is missing; it answers for later samples. */
 static __always_inline void walk_ask(u32 tgid, u32 pid)
 {
@@ -88,8 +100,8 @@ static __always_inline struct unwind_process *walk_process(struct walk *w,
 /*
  * Walks the current thread's stack from where it is, or from where it entered the kernel, and puts
  * at most `room` addresses to to[n], to[n + 1] …, of WALK_ROOM.  Then w->n is the number of
- * addresses in `to`, and w->end says how the chain ended; 0: a kernel thread has none.  `pid`: the
- * process's number in the daemon's PID namespace.
+ * addresses in `to`, and w->end says how the chain ended; 0: the thread is in no program's code.
+ * `pid`: the process's number in the daemon's PID namespace.
  */
 static __always_inline void walk_user(struct walk *w, u64 *to, u32 n, u32 room, u32 pid)
 {
@@ -100,7 +112,7 @@ static __always_inline void walk_user(struct walk *w, u64 *to, u32 n, u32 room, 
 	w->n = w->first = n;
 	w->room = n + room;
 	w->end = w->pointers = w->python = 0;
-	if (task->flags & WALK_KERNEL_THREAD || !BPF_CORE_READ(task, mm))
+	if (!walk_has_registers(task))
 		return;
 	regs = (void *)bpf_task_pt_regs(task);
 	walk_begin(w, regs);
