@@ -85,30 +85,24 @@ static __always_inline u64 source_read(struct abi_cpu *c, u32 cpu, u32 source)
 	return now > (u64)-4096 ? source_lost(c, source) : now;
 }
 
-/* The sources that a change of slices has read: bits of tracepoints, and of the other ones. */
-struct fresh {
-	u64 hits, others;
-};
-
 /*
  * Reads a source into `now` once in a change of slices, because members share sources, and because
  * a slice begins where the last one ends.
  */
-static __always_inline void source_refresh(struct abi_cpu *c, u32 cpu, const struct abi_member *m,
-					   struct fresh *fresh)
+static __always_inline void source_refresh(struct abi_cpu *c, u32 cpu, const struct abi_member *m)
 {
 	u32 source = m->source & (ABI_ALL_SOURCES - 1), slot;
 
 	if (source >= ABI_SOURCE_TRACEPOINT) {
 		slot = tracepoint_slot(source);
-		if (!(fresh->hits >> slot & 1))
+		if (!(c->fresh_hits >> slot & 1))
 			c->now[ABI_SOURCE_TRACEPOINT + slot] = tracepoint_read(c, slot);
-		fresh->hits |= 1ull << slot;
+		c->fresh_hits |= 1ull << slot;
 		return;
 	}
-	if (!(fresh->others >> source & 1))
+	if (!(c->fresh_others >> source & 1))
 		c->now[source] = source_read(c, cpu, source);
-	fresh->others |= 1ull << source;
+	c->fresh_others |= 1ull << source;
 }
 
 /*
@@ -121,31 +115,21 @@ static __always_inline void source_refresh(struct abi_cpu *c, u32 cpu, const str
  */
 __noinline int members_refresh(struct abi_cpu *c, u32 cpu, const struct abi_set *s, u64 members)
 {
-	struct fresh fresh;
-
 	if (!c || !s)
 		return 0;
-	fresh = (struct fresh){ c->fresh_hits, c->fresh_others };
 	for (u32 i = 0; i < ABI_MAX_MEMBERS && members; i++, members >>= 1)
 		if (members & 1)
-			source_refresh(c, cpu, &s->member[i], &fresh);
-	c->fresh_hits = fresh.hits;
-	c->fresh_others = fresh.others;
+			source_refresh(c, cpu, &s->member[i]);
 	return 0;
 }
 
 static __always_inline void set_refresh(struct abi_cpu *c, u32 cpu, const struct abi_set *s,
 					u64 members)
 {
-	struct fresh fresh = { c->fresh_hits, c->fresh_others };
-
-	if (members != 1) {
+	if (members == 1)
+		source_refresh(c, cpu, &s->member[0]);
+	else
 		members_refresh(c, cpu, s, members);
-		return;
-	}
-	source_refresh(c, cpu, &s->member[0], &fresh);
-	c->fresh_hits = fresh.hits;
-	c->fresh_others = fresh.others;
 }
 
 /*
