@@ -105,6 +105,15 @@ VM_AWAIT='await() {
 		done
 	}'
 
+# For scripts in the guest: succeeds if the daemon has the tables of the files that are mapped now; its log has
+# sampling=read.  What the kernel's programs have asked for is read before the second request.
+# shellcheck disable=SC2016,SC2034 # the guest's shell expands it
+VM_FILES_ARE_READ='files_are_read() {
+		pmccontrol -l >/dev/null && pmccontrol -l >/dev/null &&
+			[ "$(grep -o "[0-9]* files wait" /tmp/pmcbpfd.log | tail -n 1)" = "0 files wait" ]
+	}
+'
+
 vm_put() {
 	"$VM_DIR/guest" put "$VM_ID" "$@"
 }

@@ -143,12 +143,13 @@ refused() {
 @test "call chains by call frame information: no frame differs from libdwfl's on the same registers and stack" {
 	supported
 	# shellcheck disable=SC2016 # the guest's shell expands it
-	run vm_sh 'status=0
+	run vm_sh "$VM_AWAIT; $VM_FILES_ARE_READ"'status=0
 		pid=$(pidof pmcbpfd | tr " " "\n" | sort -n | head -n 1)
 		pmccontrol --tunable kern.hwpmc.debugflags=sampling=read
 		pmcstat -q -n 1000000000 -S PAGE_FAULT.ALL -O /tmp/all & stat=$!
-		until grep -q "files wait" /tmp/pmcbpfd.log; do usleep 20000; unwound vfork; done
-		until tail -n 1 /tmp/pmcbpfd.log | grep -q " 0 files wait"; do usleep 20000; done
+		await 20000 "pmccontrol -l | grep -q \"ENABLED.*PAGE_FAULT\""
+		unwound vfork
+		await 20000 files_are_read
 		for shape in leaf signal sized compiled vfork anywhere; do
 			truth -d $pid unwound $shape >/tmp/truth 2>/tmp/wrong || { status=1; head -n 6 /tmp/wrong; }
 			echo "$shape $(sed -n "s/^kernel: samples/samples/p" /tmp/truth)"

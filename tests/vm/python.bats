@@ -19,8 +19,7 @@ setup_file() {
 	vm_sh 'echo 0 >/proc/sys/kernel/perf_cpu_time_max_percent'
 	vm_daemon -o kern.hwpmc.debugflags=sampling=read
 	record waiting
-	vm_until 60 'pmccontrol -l >/dev/null && pmccontrol -l >/dev/null &&
-		[ "$(grep -o "[0-9]* files wait" /tmp/pmcbpfd.log | tail -n 1)" = "0 files wait" ]'
+	vm_until 60 "$VM_FILES_ARE_READ files_are_read"
 }
 
 # record "MODE [ROUNDS]" [OPTION...] - samples of calls.py in /tmp/log
