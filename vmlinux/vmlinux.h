@@ -141,7 +141,7 @@ typedef struct {
 } mm_context_t;
 struct mm_struct {
 	unsigned long flags;
-	unsigned long start_code, end_code;
+	unsigned long start_code, end_code, start_stack;
 	mm_context_t context;
 };
 struct file;

@@ -14,17 +14,11 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
+#include "bpf/unwind/walk.bpf.h"
 #include "log_abi.h"
 
 #define PF_IO_WORKER 0x10		/* a thread of io_uring, which runs no handlers */
 #define SIGNAL_IGNORE 1ul		/* SIG_IGN; SIG_DFL is 0 */
-#ifdef __TARGET_ARCH_arm64
-#define CALL_EXECVE   221
-#define CALL_EXECVEAT 281
-#else
-#define CALL_EXECVE   59
-#define CALL_EXECVEAT 322
-#endif
 
 /*
  * The thread handles the signal, or blocks it to wait for it.  That it blocks it is not enough,
@@ -50,17 +44,7 @@ static __always_inline bool signal_is_taken(struct task_struct *task, u32 signal
 /* The thread is about to run another program, which would get the signal. */
 static __always_inline bool signal_in_exec(struct task_struct *task, u64 ip)
 {
-	struct pt_regs *regs = (void *)bpf_task_pt_regs(task);
-	u64 call;
-
-	if (!(ip >> 63))
-		return false;
-#ifdef __TARGET_ARCH_arm64
-	call = (u32)BPF_CORE_READ(regs, syscallno);
-#else
-	call = BPF_CORE_READ(regs, orig_ax);
-#endif
-	return call == CALL_EXECVE || call == CALL_EXECVEAT;
+	return ip >> 63 && walk_in_exec((void *)bpf_task_pt_regs(task));
 }
 
 /* False: the PMC is to take no more samples. */

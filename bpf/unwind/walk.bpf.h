@@ -15,12 +15,16 @@
 #define WALK_REGS	 32			/* x0 to x30, SP */
 #define WALK_IS_32(regs) ((regs)->pstate & 0x10)
 #define WALK_CALL(regs)	 ((regs)->syscallno)
+#define WALK_EXECVE	 221
+#define WALK_EXECVEAT	 281
 #else
 #define WALK_ARM64	 0
 #define WALK_ADDRESS_MASK (~0ull)
 #define WALK_REGS	 16			/* in DWARF's order */
 #define WALK_IS_32(regs) ((regs)->cs == 0x23)	/* __USER32_CS */
 #define WALK_CALL(regs)	 ((int)(regs)->orig_ax)
+#define WALK_EXECVE	 59
+#define WALK_EXECVEAT	 322
 #endif
 
 #define WALK_KERNEL_THREAD 0x200000		/* PF_KTHREAD */
@@ -37,14 +41,19 @@
 
 /*
  * Whether the thread's registers are those with which its program entered the kernel.  A kernel
- * thread has no program.  In execve(2) they are the old program's until the kernel sets them, right
- * after the ends of the new one's code.
+ * thread has no program.  In execve(2) they are the old program's until the kernel sets them, a
+ * moment after the ends of the new one's code.
  */
 static __always_inline bool walk_has_registers(struct task_struct *task)
 {
 	struct mm_struct *mm = task->mm;
 
 	return !(task->flags & WALK_KERNEL_THREAD) && mm && mm->end_code;
+}
+
+static __always_inline bool walk_in_exec(const struct pt_regs *regs)
+{
+	return WALK_CALL(regs) == WALK_EXECVE || WALK_CALL(regs) == WALK_EXECVEAT;
 }
 
 /* Asks the daemon for what is missing; it answers for later samples. */
@@ -126,11 +135,13 @@ static __always_inline void walk_user(struct walk *w, u64 *to, u32 n, u32 room, 
 	w->mapping = w->file = w->window.room = 0;
 	if (WALK_IS_32(regs))
 		w->end = UNWIND_CUT_BITS32;
+	else if (w->r.sp == task->mm->start_stack)	/* nothing has been called yet */
+		w->end = UNWIND_WHOLE;
 	else
 		p.process = walk_process(w, task, pid);
 	if (p.process) {
 		bpf_loop(WALK_ROOM, walk_frame, &p, 0);
-	} else if (n < WALK_ROOM) {
+	} else if (n < WALK_ROOM && !(w->end == UNWIND_CUT_PROCESS && walk_in_exec(regs))) {
 		to[n] = w->r.pc;
 		w->n = n + 1;
 	}
