@@ -218,6 +218,35 @@ static void whole(const struct bench *b, const char *name, const char *command)
 				 .goal = 0.5 });
 }
 
+/* The same from exec on, by a daemon that has no table yet. */
+static void whole_cold(const struct bench *b, const char *name, const char *command)
+{
+	char log[sizeof(b->dir) + 16], socket[sizeof(b->dir) + 16], what[64];
+	char *main_socket = strdup(getenv("PMCBPF_SOCKET"));
+	struct series cut = { 0 };
+
+	snprintf(log, sizeof(log), "%s/chains", b->dir);
+	snprintf(socket, sizeof(socket), "%s/cold", b->dir);
+	for (int i = 0; i < 3; i++) {
+		double ms;
+		pid_t daemon = daemon_start(b, socket, NULL, &ms);
+		struct chains c;
+
+		(void)sampled(b, log, command);
+		c = chains_of(log);
+		if (c.n)
+			add(&cut, c.cut / c.n * 100);
+		daemon_end(daemon);
+	}
+	unlink(log);
+	if (!main_socket || setenv("PMCBPF_SOCKET", main_socket, 1))
+		die("no memory");
+	free(main_socket);
+	snprintf(what, sizeof(what), "first chains of %s that are cut", name);
+	report(&(struct figure){ .name = what, .unit = "%", .ours = &cut, .judge = JUDGE_VALUE,
+				 .goal = 2 });
+}
+
 /* --- beside perf ------------------------------------------------------------------------------ */
 
 static void beside_perf(const struct bench *b, const char *command)
@@ -333,6 +362,15 @@ static void tables(void)
 #define CC1    "i=0; while [ $i -lt 300 ]; do echo \"int f$i(int a) { for (int i = 0; i < a; i++)" \
 	       " a ^= i * $i; return a; }\"; i=$((i + 1)); done | gcc -O2 -c -xc -o /dev/null -"
 #define PYTHON "python3 -S -c 'import json; json.dumps([str(i) for i in range(1000000)])'"
+#define XZ_T2  "head -c 8000000 /dev/urandom | xz -6 -T2 --block-size=2000000 -c >/dev/null"
+/* On a port of its own, and beside its clients. */
+#define NGINX  "d=$(mktemp -d); head -c 20000 /dev/urandom | base64 >$d/file; echo \"daemon off; " \
+	       "user root root; worker_processes 2; pid $d/pid; error_log $d/errors; events {} " \
+	       "http { access_log off; gzip on; gzip_types *; server { listen 127.0.0.1:18099; " \
+	       "root $d; } }\" >$d/conf; nginx -c $d/conf & " \
+	       "until [ -s $d/pid ]; do sleep 0.01; done; ab -q -k -H 'Accept-Encoding: gzip' " \
+	       "-n 20000 -c 20 http://127.0.0.1:18099/file >/dev/null; kill -QUIT $(cat $d/pid); " \
+	       "wait; rm -r $d"
 #define NODE   "node -e 'let a = []; for (let i = 0; i < 500000; i++) " \
 	       "a.push({ k: String(i * 7 % 1000) }); a.sort((x, y) => x.k < y.k ? -1 : 1)'"
 
@@ -347,6 +385,8 @@ void bench_stacks(struct bench *b)
 		{ "cc1", CC1, { "gcc", "../bin/pmcstat" } },
 		{ "python3", PYTHON, { "python3", "../bin/pmcstat" } },
 		{ "node", NODE, { "node", "../bin/pmcstat" } },
+		{ "xz -T2", XZ_T2, { "xz", "../bin/pmcstat" } },
+		{ "nginx under load", NGINX, { "nginx", "ab", "../bin/pmcstat" } },
 	};
 	static const char *const perf[] = { "perf", "xz", "../bin/pmcstat", NULL };
 
@@ -354,9 +394,12 @@ void bench_stacks(struct bench *b)
 		return;
 	pin_any(b);
 	frames(b);
-	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++)
-		if (!lacks(programs[i].name, programs[i].needs))
-			whole(b, programs[i].name, programs[i].command);
+	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
+		if (lacks(programs[i].name, programs[i].needs))
+			continue;
+		whole(b, programs[i].name, programs[i].command);
+		whole_cold(b, programs[i].name, programs[i].command);
+	}
 	if (!lacks("stacks: a log beside perf", perf))
 		beside_perf(b, programs[0].command);
 	tables();
