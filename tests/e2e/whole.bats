@@ -182,7 +182,7 @@ new_files() {
 		pmc report --folded folded$way log$way
 		grep ';load_elf_binary_\[k\]' folded$way | cut -d ' ' -f 1 >in_exec
 		grep -q '^true;' in_exec
-		run ! grep -vE '^(dash|true)(;[^;]*_\[k\])+$' in_exec
+		run ! grep -vE '^[^;]+(;[^;]*_\[k\])+$' in_exec
 	done
 }
 
