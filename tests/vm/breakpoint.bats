@@ -228,6 +228,100 @@ kernel_function() {
 	refused 'load has no symbol "load_wrod" (did you mean "load_word"?)' -p breakpoint:load_wrod:w
 }
 
+# guest_cc ARGUMENT... - the compiler for the guest's programs
+guest_cc() {
+	local machine=aarch64
+	[ "$VM_ARCH" = arm64 ] || machine=x86_64
+	"$machine-linux-gnu-gcc" "$@"
+}
+
+@test "stripped programs, variables of threads, and symbols that a program has twice" {
+	one_of_each
+	cd "$BATS_TEST_TMPDIR"
+	printf '%s\n' '__thread int each; int twice(void); static int both; int *p = &both; int main(void) { return each + *p + twice(); }' >a.c
+	printf '%s\n' 'static int both; int *q = &both; int twice(void) { return *q; }' >b.c
+	guest_cc -o prog a.c b.c
+	guest_cc -s -o stripped a.c b.c
+	vm_put prog /tmp/prog
+	vm_put stripped /tmp/stripped
+	run vm pmcstat -p breakpoint:each /tmp/prog
+	[[ $status -ne 0 && $output == *'"each" is a variable of each thread, without one address'* ]]
+	run vm pmcstat -p breakpoint:both /tmp/prog
+	[[ $status -ne 0 && $output == *'has 2 symbols "both": write the address of one'* ]]
+	run vm pmcstat -p breakpoint:both /tmp/stripped
+	[[ $status -ne 0 && $output == *'/stripped is stripped, so that "both" is not to be found: write its address'* ]]
+}
+
+@test "a program that is at another address each time, and the library that it calls" {
+	one_of_each
+	guest_cc -O2 -pie -pthread -o "$BATS_TEST_TMPDIR/load_pie" "$BATS_TEST_DIRNAME/progs/load.c"
+	vm_put "$BATS_TEST_TMPDIR/load_pie" /tmp/load_pie
+	run vm_sh "$VM_AWAIT"'
+		cd /tmp; rm -f rows out.*
+		for n in 1 2; do
+			./load_pie -w stores=10 calls=6 >out.$n & eval load$n=$!
+			await 20000 grep -q ready out.$n
+		done
+		pmcstat -p breakpoint:load_word:w -t $load1 -t $load2 2>&1 && exit 99
+		pmcstat -q -C -o rows -w 0.1 -p breakpoint:load_word:w -p breakpoint:sched_get_priority_max -t $load1 & tool=$!
+		await 20000 "[ -s rows ] || ! kill -0 $tool"
+		kill -USR1 $load1
+		await 20000 "grep -q tail out.1 || { kill -USR1 $load1; false; }"
+		kill -USR1 $load1
+		wait $tool
+		kill $load2
+		tail -n 1 rows'
+	echo "$output"
+	status_is 0
+	[[ $output == *'"breakpoint:load_word:w" has address 0x'*' and others elsewhere'* ]]
+	read -r -a counts <<<"${lines[-1]}"
+	counts_are 10 6
+}
+
+@test "the examples of pmc.breakpoint(3)" {
+	one_of_each
+	mapfile -t examples < <(sed -n 's/^\.Dl //p' "$BATS_TEST_DIRNAME/../../man/pmc.breakpoint.3")
+	[ ${#examples[@]} -eq 4 ]
+	cd "$BATS_TEST_TMPDIR"
+	cat >prog.c <<-END
+		#include <stdlib.h>
+		#include <unistd.h>
+		int errors;
+		void *volatile last;
+		__attribute__((noinline)) void retry(void) { errors++; }
+		int main(int argc, char **argv)
+		{
+			char c;
+			for (int i = 0; i < 5; i++) retry();
+			if (argc > 1 && write(1, "ready", 5) == 5 && read(0, &c, 1) == 1)
+				for (int i = 0; i < 3; i++) last = malloc(10);
+			return 0;
+		}
+	END
+	guest_cc -fno-builtin -o prog prog.c
+	vm_put prog /tmp/prog
+	for n in 0 2; do
+		run vm_sh "cd /tmp; ${examples[n]}"
+		status_is 0
+		[ $n -eq 2 ] || [[ ${lines[-1]} =~ ^\ +5\ +5\ *$ ]]
+	done
+	run vm_sh "cd /tmp; ${examples[3]}"
+	[[ $status -eq 0 && $output == *'5 samples in "pmc.log"'* ]]
+	run vm_sh "$VM_AWAIT"'
+		cd /tmp; rm -f stdin out; mkfifo stdin
+		./prog wait <stdin >out & target=$!
+		exec 5>stdin
+		await 20000 grep -q ready out
+		'"${examples[1]}"' >rows 2>&1 & tool=$!
+		await 20000 grep -q breakpoint:malloc rows
+		echo >&5
+		wait $target $tool
+		cat rows'
+	echo "$output"
+	status_is 0
+	[ "$(awk '/^ / { n += $1 } END { print n }' <<<"$output")" -eq 3 ]
+}
+
 # hostile TEXT ADDRESS LENGTH TYPE: refused with that text
 hostile() {
 	run vm_sh 'PMCBPF_SOCKET=/run/pmcbpf/pmc.sock wireclient hello caps 0x20 breakpoint "$@" alloc 3 66 0 any 0' "${@:2}"
