@@ -235,6 +235,55 @@ guest_cc() {
 	"$machine-linux-gnu-gcc" "$@"
 }
 
+@test "an address is one of all programs that the target executes; lists have the class and the event" {
+	one_of_each
+	at=$(address load_word)
+	# The shell has memory of its own there, and the exec clears the program's.
+	guest_cc -pie -o "$BATS_TEST_TMPDIR/become" -xc - <<<'#include <unistd.h>
+		int main(int n, char **v) { return n < 2 || execvp(v[1], v + 1); }'
+	vm_put "$BATS_TEST_TMPDIR/become" /tmp/become
+	run_counts -p "breakpoint:$at:w,usr" /tmp/become load stores=20
+	counts_are 20
+	run vm pmccontrol -L
+	grep -qx '	breakpoint:ADDRESS' <<<"$output"
+	run vm pmcstat -q -o /tmp/rows -p "breakpoint:$at:w,usr" pmccontrol -l --json
+	grep -q "\"event\":\"breakpoint:$(printf '0x%x' "$at")/4:w\"" <<<"$output"
+}
+
+@test "nothing is counted before START and ATTACH, nothing after STOP and DETACH" {
+	one_of_each
+	run vm_sh "$VM_AWAIT"'
+		cd /tmp; rm -f orders answers out.*; mkfifo orders
+		PMCBPF_SOCKET=/run/pmcbpf/pmc.sock wireclient hello orders <orders >answers & client=$!
+		exec 6>orders
+		orders=0
+		order() {
+			echo "$*" >&6
+			orders=$((orders + 1))
+			await 20000 "[ \$(grep -cx \"[.]\" answers) -ge $orders ]"
+			echo "$1: $(tail -n 2 answers | head -n 1)"
+		}
+		work() {
+			eval kill -USR1 "\$load$1"
+			await 20000 grep -q ^all out.$1
+		}
+		order caps 0x22 breakpoint $1 4 2 alloc 3 66 0 any 0
+		for n in 0 1 2 3 4 5; do
+			load -w stores=10 >out.$n & eval load$n=$!
+			await 20000 grep -q ready out.$n
+			[ $n -eq 0 ] || eval order attach "\$load$n"
+		done
+		work 1; order start
+		work 0; order read
+		work 2; order read; order stop
+		work 3; order read; order start
+		work 4; order read; order detach $load5
+		work 5; order read; order stop; order write 5; order read
+		kill $client $load0 $load1 $load2 $load3 $load4 $load5' "$(address load_word)"
+	echo "$output"
+	[ "$(sed -n 's/^read: read 0 //p' <<<"$output" | tr '\n' ' ')" = '0 10 10 20 20 5 ' ]
+}
+
 @test "stripped programs, variables of threads, and symbols that a program has twice" {
 	one_of_each
 	cd "$BATS_TEST_TMPDIR"
@@ -266,7 +315,7 @@ guest_cc() {
 		pmcstat -q -C -o rows -w 0.1 -p breakpoint:load_word:w -p breakpoint:sched_get_priority_max -t $load1 & tool=$!
 		await 20000 "[ -s rows ] || ! kill -0 $tool"
 		kill -USR1 $load1
-		await 20000 "grep -q tail out.1 || { kill -USR1 $load1; false; }"
+		await 20000 grep -q ^all out.1
 		kill -USR1 $load1
 		wait $tool
 		kill $load2
