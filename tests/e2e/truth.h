@@ -75,7 +75,7 @@ const char *ours_end(int end);
 
 /* truth_kernel.c: the program in the kernel runs at the event, with that daemon's tables. */
 void kernel_attach(pid_t daemon, int event);
-/* False: it has not run. */
+/* False: it has not run, or the thread was in an exec. */
 bool kernel_walk(const struct truth_sample *s, struct truth_chain *out);
 
 /* truth_dwfl.c; end 0: at the outermost frame */

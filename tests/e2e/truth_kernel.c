@@ -111,12 +111,14 @@ bool kernel_walk(const struct truth_sample *s, struct truth_chain *out)
 	if (!chains)
 		return false;
 	(void)ring_buffer__consume(chains);
+	out->n = 0;
 	/* Those before have lost their sample. */
 	while (!found && (p = STAILQ_FIRST(&pending))) {
 		const struct truth_record *r = &p->record;
 
-		found = (pid_t)r->tid == s->tid && r->sp == s->regs[TRUTH_SP] && r->n &&
-			r->pc[0] == s->regs[TRUTH_PC];
+		/* In an exec there is no chain. */
+		found = (pid_t)r->tid == s->tid &&
+			(!r->n || (r->sp == s->regs[TRUTH_SP] && r->pc[0] == s->regs[TRUTH_PC]));
 		if (found) {
 			out->n = r->n;
 			out->end = (int)r->end;
@@ -125,5 +127,5 @@ bool kernel_walk(const struct truth_sample *s, struct truth_chain *out)
 		STAILQ_REMOVE_HEAD(&pending, next);
 		free(p);
 	}
-	return found;
+	return out->n;
 }
