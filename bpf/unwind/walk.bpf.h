@@ -42,13 +42,13 @@
 /*
  * Whether the thread's registers are those with which its program entered the kernel.  A kernel
  * thread has no program.  In execve(2) they are the old program's until the kernel sets them, a
- * moment after the ends of the new one's code.
+ * moment after the ends of the new one's code.  Where no segment is executable these are 0 and ~0.
  */
 static __always_inline bool walk_has_registers(struct task_struct *task)
 {
 	struct mm_struct *mm = task->mm;
 
-	return !(task->flags & WALK_KERNEL_THREAD) && mm && mm->end_code;
+	return !(task->flags & WALK_KERNEL_THREAD) && mm && (mm->end_code || mm->start_code);
 }
 
 static __always_inline bool walk_in_exec(const struct pt_regs *regs)
