@@ -222,9 +222,10 @@ static void whole(const struct bench *b, const char *name, const char *command)
 static void whole_cold(const struct bench *b, const char *name, const char *command)
 {
 	char log[sizeof(b->dir) + 16], socket[sizeof(b->dir) + 16], what[64];
-	char *main_socket = strdup(getenv("PMCBPF_SOCKET"));
+	char main_socket[sizeof(socket)];
 	struct series cut = { 0 };
 
+	snprintf(main_socket, sizeof(main_socket), "%s", getenv("PMCBPF_SOCKET") ?: "");
 	snprintf(log, sizeof(log), "%s/chains", b->dir);
 	snprintf(socket, sizeof(socket), "%s/cold", b->dir);
 	for (int i = 0; i < 3; i++) {
@@ -239,9 +240,8 @@ static void whole_cold(const struct bench *b, const char *name, const char *comm
 		daemon_end(daemon);
 	}
 	unlink(log);
-	if (!main_socket || setenv("PMCBPF_SOCKET", main_socket, 1))
-		die("no memory");
-	free(main_socket);
+	if (setenv("PMCBPF_SOCKET", main_socket, 1))
+		die("setenv: %s", strerror(errno));
 	snprintf(what, sizeof(what), "first chains of %s that are cut", name);
 	report(&(struct figure){ .name = what, .unit = "%", .ours = &cut, .judge = JUDGE_VALUE,
 				 .goal = 2 });
