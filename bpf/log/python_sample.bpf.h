@@ -175,7 +175,7 @@ struct python_finder {
 	struct unwind_process *process;
 };
 
-/* Is the mapping that of an interpreter? */
+/* Notes the interpreter if mapping i has one, and ends the loop. */
 static long python_find_next(u32 i, struct python_finder *p)
 {
 	const struct unwind_mapping *m;

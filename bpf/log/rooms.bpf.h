@@ -79,7 +79,7 @@ static __always_inline void hit_room_give(u32 place)
 		__sync_fetch_and_and(&r->taken[place & (HIT_ROOMS - 1)], 0);
 }
 
-/* Copies the stack for a sample of the current thread, whose walk has come to no table, or not. */
+/* Copies the stack of the current thread, whose walk came to a missing table.  False: no copy. */
 static __always_inline bool stack_sample_put(const struct scratch *s, const struct walk *w,
 					     struct stack_scratch *to)
 {

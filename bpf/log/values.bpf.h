@@ -56,7 +56,7 @@ static __always_inline void values_of_kernel(struct abi_values *v, u32 want, boo
 		value_put(v, ABI_VALUE_TXN, BPF_CORE_READ(data, txn));
 }
 
-/* The registers with which the thread returns to user code, if there is any. */
+/* The registers with which the thread entered the kernel from its program, if it has any. */
 static __always_inline void values_user_regs(struct abi_values *v, const void *interrupted,
 					     bool user)
 {

@@ -141,6 +141,7 @@ static __always_inline void walk_user(struct walk *w, u64 *to, u32 n, u32 room, 
 		p.process = walk_process(w, task, pid);
 	if (p.process) {
 		bpf_loop(WALK_ROOM, walk_frame, &p, 0);
+		/* In an exec of unknown mappings the registers may be the old program's. */
 	} else if (n < WALK_ROOM && !(w->end == UNWIND_CUT_PROCESS && walk_in_exec(regs))) {
 		to[n] = w->r.pc;
 		w->n = n + 1;

@@ -22,9 +22,10 @@ struct unwinder;
 bool stack_walk_check(const struct abi_stack *s, size_t words);
 
 /*
- * Puts callers behind the n addresses of `to`, which has STACK_WALK_CHAIN; and the stack pointers
- * of the n-th and of these to sp[0], sp[1] …, if `sp` is not NULL.  Sets *pointers if frame
- * pointers led to some.  False: a table is still being built; *s is where the walk goes on.
+ * Puts callers behind the n addresses of `to`, which has STACK_WALK_CHAIN.  If `sp` is not NULL,
+ * sp[0] becomes the stack pointer of the n-th address, and sp[1] … become those of the callers.
+ * Sets *pointers if frame pointers led to some.  False: a table is still being built; *s is where
+ * the walk goes on.
  */
 struct stack_walk {
 	struct abi_stack *s;		/* and what is behind it */

@@ -9,7 +9,7 @@
  * It may come to another such file and wait again.  A sample is written in any case: cut, if the
  * table comes too late.
  *
- * Its Python frames, taken when it was, go behind the native frames that run them then.
+ * Its Python frames were taken with it.  They join the native frames when it is complete.
  *
  * Bounds: copies of a file (UNWIND_COPIES), the rings, and memory of a user (POOL_LATE).  Without
  * any of them a sample is written as the program has taken it.

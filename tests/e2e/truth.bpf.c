@@ -34,6 +34,7 @@ int on_sample(void *ctx)
 	u64 id = bpf_get_current_pid_tgid();
 	u32 zero = 0, n;
 	struct scratch *s = bpf_map_lookup_elem(&scratch, &zero);
+	struct pt_regs *regs = (void *)bpf_task_pt_regs(bpf_get_current_task_btf());
 
 	if (!s)
 		return 0;
@@ -45,7 +46,7 @@ int on_sample(void *ctx)
 	s->record.n = n;
 	s->record.end = s->walk.end;
 	s->record.pointers = s->walk.pointers;
-	s->record.sp = s->walk.reg[TRUTH_SP];
+	s->record.sp = regs->sp;
 	bpf_ringbuf_output(&truths, &s->record, sizeof(s->record) - (TRUTH_FRAMES + 1 - n) * 8, 0);
 	return 1;
 }

@@ -117,8 +117,8 @@ bool kernel_walk(const struct truth_sample *s, struct truth_chain *out)
 		const struct truth_record *r = &p->record;
 
 		/* In an exec there is no chain. */
-		found = (pid_t)r->tid == s->tid &&
-			(!r->n || (r->sp == s->regs[TRUTH_SP] && r->pc[0] == s->regs[TRUTH_PC]));
+		found = (pid_t)r->tid == s->tid && r->sp == s->regs[TRUTH_SP] &&
+			(!r->n || r->pc[0] == s->regs[TRUTH_PC]);
 		if (found) {
 			out->n = r->n;
 			out->end = (int)r->end;
