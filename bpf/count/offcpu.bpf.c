@@ -6,25 +6,27 @@
  * At the end of a wait the thread is not yet the current one, so that its memory cannot be read.
  * Its stack in the kernel can, and is put aside for the program that runs in the thread itself a
  * moment later (bpf/log/offcpu_sample.bpf.c).  A thread's stack does not change while it waits, so
- * nothing is read at the beginning of a wait, and short ones cost a look into two maps.
+ * nothing is read at the beginning of a wait.
  *
  * The scheduler counts each thread's switches.  If that number has moved by more than this program
  * has seen, the kernel has hidden a switch, and the length of the wait is not known.
  *
  * A thread without a state was off the CPUs already when the PMC began, or is a new one.
  */
-#include "maps.bpf.h"
+#include "final.bpf.h"
 #include "offcpu_wait.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
 struct offcpus_map offcpus SEC(".maps");
 struct offcpu_waits_map offcpu_waits SEC(".maps");
+struct offcpu_entries_map offcpu_entries SEC(".maps");
 struct offcpu_threads_map offcpu_threads SEC(".maps");
 struct offcpu_wakers_map offcpu_wakers SEC(".maps");
 
+const volatile bool offcpu_finals = false;	/* on_offcpu() stands in for on_final() */
 __u32 offcpu_systems = 0;		/* running PMCs of system scope */
-__u64 offcpu_full = 0;			/* threads that found no room in `offcpu_threads` */
+__u64 offcpu_full = 0;			/* threads that found no room for their state */
 
 /* The samples of this second on this CPU, of each PMC. */
 struct second {
@@ -105,18 +107,45 @@ static __always_inline void offcpu_unknown(const struct concerned *pmcs, u64 tim
 		offcpu_unknown_cpu(pmcs->cpu, time);
 }
 
+static __always_inline void thread_state_add(struct task_struct *task,
+					     const struct thread_state *new)
+{
+	struct thread_entry *e = thread_entry(task);
+	u64 key = (u64)task;
+
+	if (e && !__sync_val_compare_and_swap(&e->task, 0, key))
+		e->state = *new;
+	else if (bpf_map_update_elem(&offcpu_threads, &key, new, BPF_NOEXIST))
+		__sync_fetch_and_add(&offcpu_full, 1);
+}
+
+static __always_inline void thread_entry_free(struct thread_entry *e)
+{
+	e->state.off = 0;
+	__sync_lock_test_and_set(&e->task, 0);
+}
+
+static __always_inline void thread_state_delete(struct task_struct *task)
+{
+	struct thread_entry *e = thread_entry(task);
+	u64 key = (u64)task;
+
+	if (e && e->task == key)
+		thread_entry_free(e);
+	else
+		bpf_map_delete_elem(&offcpu_threads, &key);
+}
+
 static __always_inline void offcpu_begin(const struct concerned *pmcs, struct task_struct *task,
 					 u32 state, u64 now)
 {
 	struct thread_state new = { .time = now, .off = 1, .state = state }, *t;
-	u64 key = (u64)task;
 
 	new.switches = task_switches(task);
 	new.run_delay = task->sched_info.run_delay;
-	t = bpf_map_lookup_elem(&offcpu_threads, &key);
+	t = thread_state(task);
 	if (!t) {
-		if (bpf_map_update_elem(&offcpu_threads, &key, &new, BPF_NOEXIST))
-			__sync_fetch_and_add(&offcpu_full, 1);
+		thread_state_add(task, &new);
 		return;
 	}
 	if (t->off)
@@ -236,9 +265,9 @@ static __always_inline void offcpu_end(const struct concerned *pmcs, struct task
 				       u64 now)
 {
 	struct thread_state *t, *seen;
-	u64 key = (u64)task, out, stale;
+	u64 out, stale;
 
-	t = bpf_map_lookup_elem(&offcpu_threads, &key);
+	t = thread_state(task);
 	seen = t && t->off && t->switches == task_switches(task) ? t : NULL;
 	out = task->start_time;
 	barrier_var(out);
@@ -260,21 +289,56 @@ int BPF_PROG(on_offcpu, bool preempt, struct task_struct *prev, struct task_stru
 {
 	u32 cpu = prev->thread_info.cpu;
 	struct abi_cpu *c = bpf_map_lookup_elem(&cpus, &cpu);
-	struct concerned pmcs;
+	bool dead = prev_state & TASK_DEAD, begins, ends;
+	struct concerned out, in;
 	u64 now, key = (u64)prev;
 
 	if (!c)
 		return 0;
-	pmcs = offcpu_concerned(c, prev);
-	now = bpf_ktime_get_ns();
-	if (prev_state & TASK_DEAD) {
-		bpf_map_delete_elem(&offcpu_threads, &key);
+	if (dead) {
+		thread_state_delete(prev);
 		bpf_map_delete_elem(&offcpu_wakers, &key);
-	} else if (pmcs.set_rows || (offcpu_systems && prev->pid)) {
-		offcpu_begin(&pmcs, prev, preempt ? 0 : prev_state, now);
+		if (offcpu_finals && index_lookup(task_process(prev)))
+			final_switch(prev);
 	}
-	pmcs = offcpu_concerned(c, next);
-	if (pmcs.set_rows || pmcs.cpu_rows)
-		offcpu_end(&pmcs, next, now);
+	out = offcpu_concerned(c, prev);
+	in = offcpu_concerned(c, next);
+	begins = !dead && (out.set_rows || (offcpu_systems && prev->pid));
+	ends = in.set_rows || in.cpu_rows;
+	if (!begins && !ends)
+		return 0;
+	now = bpf_ktime_get_ns();
+	if (begins)
+		offcpu_begin(&out, prev, preempt ? 0 : prev_state, now);
+	if (ends)
+		offcpu_end(&in, next, now);
+	return 0;
+}
+
+/* --- threads that exit while no PMC samples waits --------------------------------------------- */
+
+static long entry_forget(void *map, u32 *at, struct thread_entry *e, void *ctx)
+{
+	if (e->task)
+		thread_entry_free(e);
+	return 0;
+}
+
+static long thread_state_forget(void *map, u64 *task, void *value, void *ctx)
+{
+	bpf_map_delete_elem(map, task);
+	return 0;
+}
+
+/* Run by the daemon when the program above has been detached. */
+SEC("raw_tp")
+int offcpu_forget(void *ctx)
+{
+	u32 unused = 0;
+
+	bpf_for_each_map_elem(&offcpu_entries, entry_forget, &unused, 0);
+	bpf_for_each_map_elem(&offcpu_threads, thread_state_forget, &unused, 0);
+	bpf_for_each_map_elem(&offcpu_wakers, thread_state_forget, &unused, 0);
+	offcpu_full = 0;
 	return 0;
 }

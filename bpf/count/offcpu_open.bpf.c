@@ -12,6 +12,7 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
+struct offcpu_entries_map offcpu_entries SEC(".maps");
 struct offcpu_threads_map offcpu_threads SEC(".maps");
 struct sets_map sets SEC(".maps");
 struct targets_map targets SEC(".maps");
@@ -74,11 +75,10 @@ int visit_waits(struct bpf_iter__task *ctx)
 	struct abi_offcpu_waits *waits = bpf_map_lookup_elem(&offcpu_waits, &zero);
 	struct abi_offcpu *p = offcpu_at(offcpu_stop.place);
 	struct thread_state *t;
-	u64 key = (u64)task;
 
 	if (!task || !waits || !p || task_on_cpu(task) || task->exit_state || !open_concerns(task))
 		return 0;
-	t = bpf_map_lookup_elem(&offcpu_threads, &key);
+	t = thread_state(task);
 	/* A switch that the kernel has hidden. */
 	if (t && (!t->off || t->switches != task_switches(task)))
 		__sync_fetch_and_add(&p->count.unknown, 1);

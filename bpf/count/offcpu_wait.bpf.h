@@ -14,7 +14,6 @@
 #define TASK_INTERRUPTIBLE   0x1
 #define TASK_UNINTERRUPTIBLE 0x2
 #define TASK_NOLOAD	     0x400	/* … of the kernel's threads that are idle */
-#define TASK_DEAD	     0x80
 #define PF_KTHREAD	     0x200000
 #ifdef __TARGET_ARCH_arm64
 #define NR_FUTEX 98
@@ -30,7 +29,25 @@ struct thread_state {
 	u32 state;			/* the scheduler's state of the thread, as it left */
 	u32 off;			/* 1: the switch was away from it */
 };
-/* By the address of the task: an exec may change a thread's number. */
+
+/*
+ * The states, by the address of the task: an exec may change a thread's number.  Each thread has an
+ * entry of a table to look at, because a look into a hash map takes a hundred instructions; only if
+ * the entry is another thread's the state is in the hash map.  An entry is a thread's until it
+ * exits.
+ */
+#define THREAD_ENTRIES_SHIFT 14
+struct thread_entry {
+	u64 task;			/* 0: the entry is free */
+	struct thread_state state;
+	u64 pad[3];			/* to a line of the cache */
+};
+struct offcpu_entries_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1 << THREAD_ENTRIES_SHIFT);
+	__type(key, u32);
+	__type(value, struct thread_entry);
+};
 struct offcpu_threads_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -38,7 +55,27 @@ struct offcpu_threads_map {
 	__type(key, u64);
 	__type(value, struct thread_state);
 };
+extern struct offcpu_entries_map offcpu_entries SEC(".maps");
 extern struct offcpu_threads_map offcpu_threads SEC(".maps");
+
+static __always_inline struct thread_entry *thread_entry(struct task_struct *task)
+{
+	u32 at;
+
+	/* Half an address is a number; verifiers do not multiply addresses. */
+	asm volatile("%0 = %1" : "=w"(at) : "w"((u32)(u64)task));
+	at = (at >> 6) * 0x9e3779b1 >> (32 - THREAD_ENTRIES_SHIFT);
+	return bpf_map_lookup_elem(&offcpu_entries, &at);
+}
+
+/* NULL: the thread has no state. */
+static __always_inline struct thread_state *thread_state(struct task_struct *task)
+{
+	struct thread_entry *e = thread_entry(task);
+	u64 key = (u64)task;
+
+	return e && e->task == key ? &e->state : bpf_map_lookup_elem(&offcpu_threads, &key);
+}
 
 static __always_inline u64 task_switches(struct task_struct *task)
 {

@@ -23,6 +23,7 @@ const volatile __u32 max_stack = 127;
 const volatile bool wakers_unwind = false;	/* by tables, not by frame pointers */
 
 /* Others' maps. */
+struct offcpu_entries_map offcpu_entries SEC(".maps");
 struct offcpu_threads_map offcpu_threads SEC(".maps");
 struct offcpu_wakers_map offcpu_wakers SEC(".maps");
 struct unwind_chunks_map unwind_chunks SEC(".maps");
@@ -135,7 +136,7 @@ SEC("tp_btf/sched_waking")
 int BPF_PROG(on_waking, struct task_struct *task)
 {
 	u64 key = (u64)task;
-	struct thread_state *t = bpf_map_lookup_elem(&offcpu_threads, &key);
+	struct thread_state *t = thread_state(task);
 	struct waker_state *state;
 
 	if (!t || !t->off)

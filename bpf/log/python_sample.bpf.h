@@ -180,25 +180,17 @@ static long python_find_next(u32 i, struct python_finder *p)
 {
 	const struct unwind_mapping *m;
 	struct unwind_file *f;
-	u64 offset;
 	u32 file;
 
 	if (i >= UNWIND_MAPPINGS || i >= p->process->n)
 		return 1;
 	m = &p->process->map[i];
-	offset = m->start - m->origin;
 	file = m->file;
 	f = bpf_map_lookup_elem(&unwind_files, &file);
-	if (!f || !f->python || f->gen & 1)
+	if (!f || !f->python || f->gen & 1 || !walk_segment(p->w, f, m->start - m->origin))
 		return 0;
-	for (u32 k = 0; k < UNWIND_SEGMENTS; k++)
-		if (offset - f->segment[k].offset < f->segment[k].size) {
-			p->w->python = file;
-			p->w->python_gen = f->gen;
-			p->w->python_bias = m->origin - f->segment[k].add;
-			return 1;
-		}
-	return 0;
+	walk_python(p->w, file, f, m->origin);
+	return 1;
 }
 
 /* For a walk that has not come to the interpreter: the process may have mapped one. */

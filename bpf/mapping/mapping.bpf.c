@@ -448,7 +448,34 @@ int BPF_PROG(on_image, struct task_struct *task, int old_pid, struct linux_binpr
 	return 0;
 }
 
-/* The arguments of the call, which stay where they were. */
+/*
+ * The kernel has mapped an area, or has protected it anew, and holds the lock of the mappings.
+ * What an exec maps before the new program has a first address of code, on_image() publishes.
+ */
+SEC("fentry/perf_event_mmap")
+int BPF_PROG(on_area, struct vm_area_struct *vma)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct unwind_process *p;
+	struct area a = {};
+	u32 tgid = task->tgid;
+
+	if (!(BPF_CORE_READ(vma, vm_flags) & VM_EXEC) || !BPF_CORE_READ(task, mm, start_code))
+		return 0;
+	changes_begin(tgid);
+	p = bpf_map_lookup_elem(&unwind_processes, &tgid);
+	if (p) {
+		area_take(vma, BPF_CORE_READ(task, mm), &a);
+		mapping_put(p, &a, area_file(task, &a));
+	}
+	changes_end(tgid);
+	return 0;
+}
+
+/*
+ * Without programs for functions: the system calls' own tracepoints, which make each system call of
+ * the machine slower.  The arguments of the call stay where they were.
+ */
 #ifdef __TARGET_ARCH_arm64
 #define CALL_ADDRESS(regs) ((regs)->orig_x0)
 #define CALL_LENGTH(regs)  ((regs)->regs[1])

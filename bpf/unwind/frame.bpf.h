@@ -69,14 +69,27 @@ static inline __u32 mapping_below(const struct unwind_process *p, __u64 address)
 	return at & (UNWIND_MAPPINGS - 1);
 }
 
+/* Puts the addend of the segment that has an offset of the file.  False: none has. */
+static inline bool walk_segment(struct walk *w, const struct unwind_file *f, __u64 offset)
+{
+	bool found = false;
+
+	for (__u32 i = 0; i < UNWIND_SEGMENTS; i++)
+		if (offset - f->segment[i].offset < f->segment[i].size) {
+			w->add = f->segment[i].add;
+			found = true;
+		}
+	return found;
+}
+
 /* Puts the rule for an offset in the file: UNWIND_CALLER, or how the chain ends. */
 static inline int walk_rule(struct walk *w, struct unwind_file *f, __u64 offset)
 {
 	const __u32 gen = f->gen;
 	const __u32 *words;
-	__u64 address = 0;
 	__u32 low, page, at, rows, number;
-	bool found = false;
+	__u64 address;
+	bool found;
 
 	if (f->state == UNWIND_FILE_POINTERS)
 		return UNWIND_CUT_RULE;
@@ -84,12 +97,8 @@ static inline int walk_rule(struct walk *w, struct unwind_file *f, __u64 offset)
 		return UNWIND_CUT_FORM;
 	if (f->state != UNWIND_FILE_READY || gen & 1)
 		return UNWIND_CUT_TABLE;
-	for (__u32 i = 0; i < UNWIND_SEGMENTS; i++)
-		if (offset - f->segment[i].offset < f->segment[i].size) {
-			w->add = f->segment[i].add;
-			address = offset + w->add - f->base;
-			found = true;
-		}
+	found = walk_segment(w, f, offset);
+	address = offset + w->add - f->base;
 	page = address >> UNWIND_PAGE_SHIFT;
 	low = address & (UNWIND_PAGE_SIZE - 1);
 	if (!found || page >= f->npages)
@@ -116,10 +125,11 @@ static inline int walk_rule(struct walk *w, struct unwind_file *f, __u64 offset)
 	return *(volatile __u32 *)&f->gen == gen ? UNWIND_CALLER : UNWIND_CUT_CHANGING;
 }
 
-/* The file of the frame's code has an interpreter of Python. */
-static inline void walk_python(struct walk *w, const struct unwind_file *f, __u64 origin)
+/* The file has an interpreter of Python; walk_segment() has found its code. */
+static inline void walk_python(struct walk *w, __u32 file, const struct unwind_file *f,
+			       __u64 origin)
 {
-	w->python = w->file;
+	w->python = file;
 	w->python_gen = f->gen;
 	w->python_bias = origin - w->add;
 }
@@ -150,7 +160,7 @@ static inline int walk_mapped(struct walk *w, const struct unwind_process *p, __
 		return UNWIND_CUT_TABLE;
 	end = walk_rule(w, f, place - origin);
 	if (end == UNWIND_CALLER && f->python)
-		walk_python(w, f, origin);
+		walk_python(w, file, f, origin);
 	return end;
 }
 

@@ -230,8 +230,11 @@ static int filter_record(void *arg, const struct pmclog_ev *ev)
 		buf_add(&f->out.text, f->values.data, f->values.len);
 		f->out.text.failed |= f->values.failed;
 	}
-	f->values.len = 0;
-	f->woken = false;
+	/* Names of functions may come between a sample and its values. */
+	if (ev->pl_type != PMCLOG_TYPE_MAP_IN) {
+		f->values.len = 0;
+		f->woken = false;
+	}
 	filter_put(f, &f->out.text, ev);
 	return f->out.text.len >= CHUNK ? out_push_all(&f->out) : 0;
 }

@@ -15,10 +15,11 @@ static volatile struct abi_offcpu *count_offcpu(const struct count *c)
 	return offcpu_at(c->e->offcpus, c->source);
 }
 
-/* Until a process's last switch it is a target, and its threads wait. */
+/* Until a process's last switch, which the program of waits may see, it is a target that waits. */
 static int offcpu_hold(struct count *c, struct reason *why)
 {
-	int err = c->spec.system ? 0 : count_state_hold(c, NEED_FINAL, why);
+	int err = c->spec.system || programs_offcpu_finals(c->e->programs) ?
+			  0 : count_state_hold(c, NEED_FINAL, why);
 
 	return err ?: count_state_hold(c, NEED_OFFCPU, why);
 }

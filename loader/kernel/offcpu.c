@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* See offcpu.h; bpf/count/offcpu.bpf.c measures the waits. */
+#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -61,6 +62,13 @@ void offcpu_give(struct offcpus *o, int place)
 volatile struct abi_offcpu *offcpu_at(const struct offcpus *o, int place)
 {
 	return &o->table[place];
+}
+
+void offcpu_forget(const struct pmcbpf *skel)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, opts);
+
+	bpf_prog_test_run_opts(bpf_program__fd(skel->progs.offcpu_forget), &opts);
 }
 
 void offcpu_system(const struct engine *e, unsigned int cpu, unsigned int row, int place, bool on)

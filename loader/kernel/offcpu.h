@@ -11,6 +11,7 @@
 
 struct engine;
 struct offcpus;
+struct pmcbpf;
 
 /* NULL: no memory. */
 struct offcpus *offcpus_new(const struct engine *e);
@@ -25,5 +26,8 @@ volatile struct abi_offcpu *offcpu_at(const struct offcpus *o, int place);
 
 /* A PMC of system scope starts or stops on the CPU: its waits on SOFT row `row`. */
 void offcpu_system(const struct engine *e, unsigned int cpu, unsigned int row, int place, bool on);
+
+/* Once no PMC samples waits: threads that exit from now on leave nothing behind. */
+void offcpu_forget(const struct pmcbpf *skel);
 
 #endif

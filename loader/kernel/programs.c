@@ -15,6 +15,7 @@
 #include "loader/base/base.h"
 #include "engine.h"
 #include "level.h"
+#include "offcpu.h"
 #include "tracefs.h"
 #include "pmcbpf.skel.h"
 
@@ -29,7 +30,6 @@ struct programs {
 	struct bpf_link *links[NEEDS][LINKS];
 	unsigned int lingering;		/* bit per need: attached but not needed … */
 	int64_t lingers_since;		/* … since the latest of them was last needed, in ms */
-	bool fallback_final;		/* on_final stands in for on_dead */
 	struct helpers *helpers;	/* NULL while the daemon starts */
 	uint64_t cookie;		/* of the latest attachment with one */
 };
@@ -122,14 +122,18 @@ int programs_choose(struct engine *e, bool reads_msr, struct reason *why)
 	bool fault = btf_has(btf, "btf_trace_page_fault_user", BTF_KIND_TYPEDEF);
 	bool kprobe = access("/sys/bus/event_source/devices/kprobe/type", F_OK) == 0;
 	bool preemptible = kernel_may_preempt(btf);
+	bool dead = struct_has(btf, "task_struct", "on_cpu") &&
+		    kernel_may_fentry(btf, "put_task_struct_rcu_user");
+	bool areas = kernel_may_fentry(btf, "perf_event_mmap");
+	bool unmaps = kernel_may_fentry(btf, "__vm_munmap") &&
+		      kernel_may_fentry(btf, "vm_mmap_pgoff");
 
 	bpf_program__set_autoload(skel->progs.on_fork_again, preemptible);
 	bpf_program__set_autoload(skel->progs.on_exit_again, preemptible);
 	bpf_program__set_autoload(skel->progs.on_exec_again, preemptible);
 	bpf_program__set_autoload(skel->progs.on_rename_again, preemptible);
-	bpf_program__set_autoload(skel->progs.on_dead,
-				  struct_has(btf, "task_struct", "on_cpu") &&
-				  kernel_may_fentry(btf, "put_task_struct_rcu_user"));
+	bpf_program__set_autoload(skel->progs.on_dead, dead);
+	skel->rodata->offcpu_finals = !dead;
 	bpf_program__set_autoload(skel->progs.on_fault, fault);
 	bpf_program__set_autoload(skel->progs.on_fault_probe, !fault && kprobe && !reads_msr);
 	bpf_program__set_autoload(skel->progs.on_fault_probe_alone, !fault && kprobe && reads_msr);
@@ -145,6 +149,14 @@ int programs_choose(struct engine *e, bool reads_msr, struct reason *why)
 				  struct_has(btf, "task_struct", "sched_info") &&
 				  (e->scheduler_ends ||
 				   kernel_may_fentry(btf, "__perf_event_task_sched_in")));
+	bpf_program__set_autoload(skel->progs.on_area, areas);
+	bpf_program__set_autoload(skel->progs.on_mapped, !areas);
+	bpf_program__set_autoload(skel->progs.on_protected, !areas);
+	bpf_program__set_autoload(skel->progs.on_key_protected, !areas);
+	bpf_program__set_autoload(skel->progs.on_unmap, unmaps);
+	bpf_program__set_autoload(skel->progs.on_map_over, unmaps);
+	bpf_program__set_autoload(skel->progs.on_munmap_call, !unmaps);
+	bpf_program__set_autoload(skel->progs.on_mmap_call, !unmaps);
 	bpf_program__set_autoload(skel->progs.on_probe, probes_here());
 	bpf_program__set_autoload(skel->progs.on_probe_enter, probes_here());
 	skel->rodata->labels = kernel_has_labels();
@@ -176,7 +188,6 @@ struct programs *programs_new(const struct engine *e)
 		return NULL;
 	p->e = e;
 	p->skel = e->skel;
-	p->fallback_final = !bpf_program__autoload(e->skel->progs.on_dead);
 	return p;
 }
 
@@ -217,7 +228,7 @@ static void need_programs(const struct programs *p, enum engine_need what,
 		prog[0] = p->skel->progs.on_switch;
 		break;
 	case NEED_FINAL:
-		prog[0] = p->fallback_final ? p->skel->progs.on_final : p->skel->progs.on_dead;
+		prog[0] = program_if_loaded(p->skel->progs.on_dead) ?: p->skel->progs.on_final;
 		break;
 	case NEED_LIFE:
 		prog[0] = p->skel->progs.on_fork;
@@ -255,13 +266,18 @@ static void need_programs(const struct programs *p, enum engine_need what,
 		prog[0] = program_if_loaded(p->skel->progs.on_offcpu);
 		break;
 	case NEED_UNMAP:
-		prog[0] = p->skel->progs.on_munmap;
-		prog[1] = p->skel->progs.on_mmap;
+		prog[0] = program_if_loaded(p->skel->progs.on_unmap) ?:
+			  p->skel->progs.on_munmap_call;
+		prog[1] = program_if_loaded(p->skel->progs.on_map_over) ?:
+			  p->skel->progs.on_mmap_call;
 		break;
 	case NEED_MAPPINGS:
 		prog[0] = p->skel->progs.on_image;
 		prog[1] = p->skel->progs.on_child;
 		prog[2] = p->skel->progs.on_end;
+		prog[3] = program_if_loaded(p->skel->progs.on_area);
+		if (prog[3])
+			break;
 		prog[3] = p->skel->progs.on_mapped;
 		prog[4] = p->skel->progs.on_protected;
 		prog[5] = program_if_traced(p->skel->progs.on_key_protected,
@@ -384,6 +400,8 @@ static void need_detach(struct programs *p, enum engine_need what)
 		link_end(p, what, prog[i], p->links[what][i]);
 		p->links[what][i] = NULL;
 	}
+	if (what == NEED_OFFCPU && prog[0])
+		offcpu_forget(p->skel);
 }
 
 static int need_attach(struct programs *p, enum engine_need what, struct reason *why)
@@ -398,11 +416,6 @@ static int need_attach(struct programs *p, enum engine_need what, struct reason 
 			DEBUG(p->e->debug, CSW, HOOK, "attach %s",
 			      bpf_program__name(prog[i]));
 		p->links[what][i] = link_new(p, what, prog[i]);
-		if (!p->links[what][i] && prog[i] == p->skel->progs.on_dead) {
-			/* arm64 before Linux 6.4 loads such a program but cannot attach it. */
-			p->fallback_final = true;
-			p->links[what][i] = bpf_program__attach(p->skel->progs.on_final);
-		}
 		if (!p->links[what][i]) {
 			err = -errno;
 			need_detach(p, what);
@@ -475,6 +488,11 @@ int programs_number(const struct programs *p, uint32_t tid, struct abi_number *n
 {
 	return bpf_map__lookup_elem(p->skel->maps.numbers, &tid, sizeof(tid), number,
 				    sizeof(*number), 0);
+}
+
+bool programs_offcpu_finals(const struct programs *p)
+{
+	return p->skel->rodata->offcpu_finals;
 }
 
 void programs_offcpu_maps(const struct programs *p, int *pmcs, int *waits)

@@ -27,7 +27,8 @@ enum engine_need {
 	NEED_CALL_EXIT,
 	NEED_SWITCH_HIT, /* … and of context switches */
 	NEED_OFFCPU,	/* waits of threads */
-	NEED_UNMAP,	/* executable memory that targets unmap; takes tracefs */
+	NEED_UNMAP,	/* executable memory that targets unmap; takes tracefs, except where
+			   programs may be attached to functions */
 	NEED_MAPPINGS,	/* executable mappings of all processes, for unwinding; likewise */
 	NEEDS
 };
@@ -54,6 +55,8 @@ bool programs_needed(const struct programs *p, enum engine_need what);
 bool programs_attached(const struct programs *p, enum engine_need what);
 /* True if this kernel can run the programs of a need. */
 bool programs_have(const struct programs *p, enum engine_need what);
+/* NEED_OFFCPU includes NEED_FINAL. */
+bool programs_offcpu_finals(const struct programs *p);
 /* The maps that the programs of waits share with those that record them: loader/kernel/waits.c. */
 void programs_offcpu_maps(const struct programs *p, int *pmcs, int *waits);
 /* True if this kernel has the tracepoint of an enum abi_hook. */

@@ -144,6 +144,8 @@ static int samplers_reuse_maps(struct samplers *s)
 	int err = bpf_map__reuse_fd(s->skel->maps.rings, s->config.map);
 
 	err = err ?: bpf_map__reuse_fd(s->skel->maps.offcpus, s->config.offcpus);
+	err = err ?: bpf_map__reuse_fd(s->skel->maps.offcpu_entries,
+				       bpf_map__fd(from->maps.offcpu_entries));
 	err = err ?: bpf_map__reuse_fd(s->skel->maps.offcpu_threads,
 				       bpf_map__fd(from->maps.offcpu_threads));
 	err = err ?: bpf_map__reuse_fd(s->skel->maps.offcpu_wakers,

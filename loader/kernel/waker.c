@@ -23,6 +23,7 @@ static int waker_share(const struct engine *e, struct waker_bpf *skel)
 {
 	const struct pmcbpf *from = e->skel;
 	const struct { struct bpf_map *map, *from; } shared[] = {
+		{ skel->maps.offcpu_entries, from->maps.offcpu_entries },
 		{ skel->maps.offcpu_threads, from->maps.offcpu_threads },
 		{ skel->maps.offcpu_wakers, from->maps.offcpu_wakers },
 		{ skel->maps.unwind_chunks, from->maps.unwind_chunks },

@@ -99,7 +99,7 @@ teardown() {
 
 @test "SIGTERM: exit 0, no socket, no programs, clients see the end" {
 	start_daemon
-	mapfile -t programs < <(daemon_programs)
+	mapfile -t programs < <(daemon_ids prog)
 	[ ${#programs[@]} -gt 0 ]
 	program_loaded "${programs[0]}"
 	wireclient hello death >"$BATS_TEST_TMPDIR/out" 3>&- & client=$!
@@ -113,7 +113,7 @@ teardown() {
 
 @test "SIGKILL: the kernel marks the page, nothing is left behind, the socket is reusable" {
 	start_daemon
-	mapfile -t programs < <(daemon_programs)
+	mapfile -t programs < <(daemon_ids prog)
 	[ ${#programs[@]} -gt 0 ]
 	wireclient hello alloc 3 15 0x20004 any 0 start death >"$BATS_TEST_TMPDIR/out" 3>&- & client=$!
 	wait_for grep -q '^start 0' "$BATS_TEST_TMPDIR/out"

@@ -146,8 +146,23 @@ start_daemon() {
 	return 1
 }
 
-# Ids of the daemon's programs, which the kernel never reuses; other daemons may run.
-daemon_programs() { sed -n 's/^prog_id:[[:space:]]*//p' "/proc/$DAEMON_PID/fdinfo"/* | sort -un; }
+# daemon_ids prog|map: of the daemon's programs or maps, which the kernel never reuses; other daemons may run.
+daemon_ids() { sed -n "s/^$1_id:[[:space:]]*//p" "/proc/$DAEMON_PID/fdinfo"/* | sort -un; }
+# daemon_map NAME: the id of the map, of whose name the kernel has 15 characters
+daemon_map() {
+	local id
+	for id in $(daemon_ids map); do
+		! bpftool map show id "$id" | grep -q " name ${1:0:15} " || echo "$id"
+	done
+}
+# daemon_has_program NAME
+daemon_has_program() {
+	local id
+	for id in $(daemon_ids prog); do
+		! bpftool prog show id "$id" | grep -q " name $1 " || return 0
+	done
+	return 1
+}
 program_loaded() { bpftool prog show id "$1"; }
 programs_gone() {
 	local id

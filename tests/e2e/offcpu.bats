@@ -38,6 +38,10 @@ waits() {
 	waits share 1 share 100
 }
 
+@test "each of 2,000 threads has its own waits" {
+	waits crowd 1000000 crowd 2000 500000000
+}
+
 @test "waits below the threshold are counted, with their time" {
 	waits short 1000000000000 sleep 20 1000000
 	pmc report log >report 2>&1
@@ -105,6 +109,23 @@ waits() {
 	[[ $output == *"OFFCPU_TIME can be sampled, not counted: how long a thread has waited is known when it runs again, not at a reading"* ]]
 	run pmcstat -P OFFCPU_TIME,usr true
 	[[ $output == *"OFFCPU_TIME happens in the kernel: usr would count nothing"* ]]
+}
+
+# states ENTRIES THREADS: the maps have states of threads; those of all threads that have waited
+states() {
+	bpftool map dump id "$1" | grep -q '"task": [1-9]' || bpftool map dump id "$2" | grep -q '"switches"'
+}
+no_states() { run ! states "$@"; }
+
+@test "when no PMC samples waits any more, nothing of any thread stays in the kernel" {
+	need_waits
+	maps=("$(daemon_map offcpu_entries)" "$(daemon_map offcpu_threads)")
+	pmcstat -q -c 0 -n 1000000000000 -S OFFCPU_TIME -O log 3>&- &
+	waits=$!
+	wait_for states "${maps[@]}"
+	kill -INT $waits
+	wait $waits
+	wait_for no_states "${maps[@]}"
 }
 
 @test "a wait that has not ended when its PMC stops is a sample of the time up to the stop" {

@@ -87,6 +87,21 @@ def share(log, figures):
     assert both >= 100000000, log.samples
 
 
+def crowd(log, figures):
+    """Each thread has waited, unless the kernel hid a switch of it, for most of its sleep, to which it
+    comes late if it is preempted, and for no longer than the program ran.  100 of these threads have no
+    entry of their own in the kernel's table."""
+    (pmc,) = log.samples
+    threads = {}
+    for s in log.samples[pmc]:
+        if s["pid"] == figures[0]:
+            threads[s["tid"]] = threads.get(s["tid"], 0) + s["ns"]
+    assert max(threads.values()) <= figures[2] - figures[1], threads
+    slept = sum(ns >= figures[3] // 2000 * 9 // 10 for ns in threads.values())
+    assert 2001 - log.counts[pmc]["unknown"] <= slept <= 2001, (slept, log.counts)
+    unless_unknown(log, pmc)
+
+
 def short(log, figures):
     """Shorter waits than the threshold are counted, with their time."""
     pmc = only(log)

@@ -174,7 +174,7 @@ os.execvp('load', ['load', 'calls=30'])"
 	client own
 	takes own 3 any
 	expect own 'start 0' start
-	mapfile -t programs < <(daemon_programs)
+	mapfile -t programs < <(daemon_ids prog)
 	program_loaded "${programs[-1]}"
 	stop_daemon KILL || true
 	wait_for programs_gone "${programs[@]}"

@@ -4,6 +4,7 @@
  *
  *	waited sleep N NS	sleeps N times NS nanoseconds
  *	waited lock N NS	waits N times for a lock that another thread holds while it sleeps
+ *	waited crowd N NS	has N threads that begin to sleep NS nanoseconds when all exist
  *	waited share N		runs for N ms of CPU time beside another thread on the same CPU
  *	waited read FILE	reads a file from the disk
  *
@@ -157,6 +158,29 @@ static void share(void)
 	pthread_join(t, NULL);
 }
 
+static void *sleep_with_all(void *arg)
+{
+	pthread_barrier_wait(&both);
+	sleep_once();
+	return arg;
+}
+
+static void crowd(void)
+{
+	pthread_t *t = calloc(rounds, sizeof(*t));
+
+	if (!t)
+		die("crowd");
+	pthread_barrier_init(&both, NULL, rounds + 1);
+	for (unsigned int i = 0; i < rounds; i++)
+		if (pthread_create(&t[i], NULL, sleep_with_all, NULL))
+			die("pthread_create");
+	sleep_with_all(NULL);
+	for (unsigned int i = 0; i < rounds; i++)
+		pthread_join(t[i], NULL);
+	free(t);
+}
+
 static void read_file(const char *path)
 {
 	static char buf[1 << 16];
@@ -183,6 +207,8 @@ int main(int argc, char **argv)
 		sleep_often();
 	else if (!strcmp(what, "lock"))
 		wait_for_lock();
+	else if (!strcmp(what, "crowd"))
+		crowd();
 	else if (!strcmp(what, "share"))
 		share();
 	else if (!strcmp(what, "read"))

@@ -299,14 +299,6 @@ many_files() {
 	refute grep -E '^anywhere;[^[].*;main[; ]' folded
 }
 
-# mappings_map: the id of the map in which the kernel's programs publish mappings
-mappings_map() {
-	local id
-	for id in $(sed -n 's/^map_id:[[:space:]]*//p' "/proc/$DAEMON_PID"/fdinfo/* | sort -un); do
-		! bpftool map show id "$id" | grep -q ' name unwind_processe ' || echo "$id"
-	done
-}
-
 # published MAP: the processes whose mappings it has
 published() {
 	bpftool -j map dump id "$1" | python3 -c '
@@ -331,7 +323,7 @@ none_is_dead() {
 	pmcstat -q -n 1000000000 -S PAGE_FAULT.ALL -O all &
 	all=$!
 	wait_for eval 'pmccontrol -l | grep -q "ENABLED.*PAGE_FAULT"'
-	map=$(mappings_map)
+	map=$(daemon_map unwind_processes)
 	storms=()
 	for i in $(seq 8); do
 		(for j in $(seq 50); do /bin/true; done) &

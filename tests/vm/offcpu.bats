@@ -44,6 +44,10 @@ waits() {
 	waits share 1 share 100
 }
 
+@test "waits: each of 2,000 threads has its own" {
+	waits crowd 1000000 crowd 2000 500000000
+}
+
 @test "waits: the callers in user space are those of the waiting thread" {
 	vm_sh 'rm -f /tmp/log; pmc record --off-cpu --no-report -o /tmp/log waited sleep 10 2000000 >/dev/null &&
 		pmc report --folded - /tmp/log >/tmp/folded'

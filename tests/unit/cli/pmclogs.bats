@@ -146,6 +146,23 @@ assert rows[-2] == {"type": "callchain", "tsc": "1000", "pmcid": "0x001f2001", "
 	"pc": ["0x0000000000401000", "0x0000000000402000"]}, rows[-2]'
 }
 
+@test "a sample keeps its values where the name of a kernel function comes between them" {
+	PYTHONPATH=$BATS_TEST_DIRNAME python3 -c '
+import struct, sys
+from logrecord import initialize, record
+def values(period):
+    return record(0x41, struct.pack("<IIQ", 0x1000, 1, period))
+name = record(14, struct.pack("<iIQ", -1, 0, 0xffffffff81000000) + b"[kernel.kallsyms]f\0")
+sample = record(16, struct.pack("<IIIIQ", 7, 7, 0x1000, 1, 0x401000))
+sys.stdout.buffer.write(initialize() + values(40) + name + sample + values(50) + sample + record(1, b""))' >log
+	fake pmcstat -R log >expected
+	grep -A 1 ^values expected | grep -q ^map
+	pmc filter log out
+	fake pmcstat -R out >got
+	[ "$(grep -c ^values got)" -eq 2 ]
+	diff <(sort expected) <(sort got)
+}
+
 @test "a cut log: records before the damage are delivered, exit 65" {
 	python3 "$MKLOG" >log
 	size=$(stat -c %s log)
