@@ -31,6 +31,7 @@ int hit_python(unsigned int place);
 
 #include "bpf/log/rooms.bpf.h"
 #include "count_abi.h"
+#include "filter.bpf.h"
 #include "hits.bpf.h"
 #include "targets.bpf.h"
 
@@ -68,6 +69,7 @@ struct targets_map targets SEC(".maps");
 const volatile __u32 slot = 0;
 const volatile bool skips = true;	/* the kernel may skip runs: see hits_skipped() */
 const volatile bool all_counted = false; /* the kernel counts a kprobe's hits, this program none */
+const volatile bool of_records = false;	/* the program is at perf's event */
 const volatile __u32 trap = 0;		/* a probe's registers are so many bytes behind its place */
 __u32 hits_over = 0;		/* the slot is another instance's; this one is being detached */
 /* The PMCs of each CPU, 0: none. */
@@ -183,7 +185,7 @@ static long hit_sample(u32 i, struct hit_place *at)
 	if (!of)
 		return 0;
 	if (!at->ip)
-		at->ip = site_find(at->ctx, &at->skip);
+		at->ip = site_find(at->ctx, &at->skip, !of_records);
 	__sync_fetch_and_add(&of->count.samples, 1);
 	place = hit_room_take();
 	s = bpf_map_lookup_elem(&hit_scratch, &place);
@@ -253,6 +255,11 @@ static __always_inline void hit_count(void *ctx, u64 ip)
 	if (h.due)
 		bpf_loop(h.n, hit_sample, &at, 0);
 	during = hits_skipped(c, cpu, 0);
+	/* Nobody knows whether these would have passed the filter. */
+	if (filter.n) {
+		before += during;
+		during = 0;
+	}
 	for (u32 i = 0; i < PMCS && i < h.n && (before || during); i++)
 		hit_skipped(h.id[i], before, during);
 }
@@ -277,8 +284,17 @@ static __always_inline u64 regs_address(struct pt_regs *regs)
 SEC("?tp")
 int on_hit_call(void *ctx)
 {
-	if (!hits_over)
+	if (!hits_over && filter_admits(ctx))
 		hit_count(ctx, regs_address((void *)bpf_task_pt_regs(bpf_get_current_task_btf())));
+	return 1;
+}
+
+/* Any other tracepoint with a filter: perf's event too, because only that has the record. */
+SEC("?tp")
+int on_hit_record(void *ctx)
+{
+	if (!hits_over && filter_admits(ctx))
+		hit_count(ctx, 0);
 	return 1;
 }
 

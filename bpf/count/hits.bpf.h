@@ -34,7 +34,7 @@ static __always_inline bool name_is_tracer(const char *name)
 {
 	return name_is_program(name) || name_begins(name, "bpf_loop", 9) ||
 	       name_begins(name, "bpf_trace_run", 13) || name_begins(name, "__bpf_trace_", 12) ||
-	       name_begins(name, "__traceiter_", 12);
+	       name_begins(name, "__traceiter_", 12) || name_begins(name, "perf_trace_", 11);
 }
 
 static __always_inline bool frame_is_tracer(u64 pc)
@@ -52,17 +52,17 @@ static __always_inline bool frame_is_tracer(u64 pc)
 
 /*
  * The address behind the tracepoint, and the number of frames before it in the caller's stack.  Not
- * inline: its stack would lie below the walk's.
+ * inline: its stack would lie below the walk's.  `own`: the stack begins with this function.
  */
-static __noinline u64 site_find(void *ctx, u64 *skip)
+static __noinline u64 site_find(void *ctx, u64 *skip, bool own)
 {
 	u64 pc[FRAMES] = {};
 
 	bpf_get_stack(ctx, pc, sizeof(pc), 0);
-	for (u32 i = 1; i < FRAMES && pc[i]; i++) {
+	for (u32 i = own; i < FRAMES && pc[i]; i++) {
 		if (frame_is_tracer(pc[i]))
 			continue;
-		*skip = i - 1;	/* without this function's own */
+		*skip = i - own;
 		return pc[i];
 	}
 	return ABI_PC_KERNEL;

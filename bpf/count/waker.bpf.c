@@ -125,7 +125,7 @@ static __always_inline void waker_take_thread(void *ctx, struct waker_state *sta
 	w->pid = state->rec.pid;
 	w->tid = state->rec.tid;
 	bpf_get_current_comm(w->name, sizeof(w->name));
-	site_find(ctx, &skip);
+	site_find(ctx, &skip, true);
 	n = chain(ctx, w->pc, ABI_WAKER_KERNEL, skip & 0xff, &cut);
 	w->flags |= cut ? ABI_REC_CUT_INSIDE : 0;
 	w->n = n;

@@ -84,7 +84,7 @@ int hold_tracepoint(struct count *c, struct reason *why)
 {
 	int err;
 
-	if (c->spec.event.filter)
+	if (c->spec.event.filter && !c->spec.sampling)
 		return -ENOSYS;
 	c->source = c->spec.probe ?
 		tracepoints_take_probe(c->e->tracepoints, c->spec.probe, why) :

@@ -4,7 +4,9 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "bpf/count/filter_abi.h"
 #include "engine.h"
 #include "hit_sampler.h"
 #include "sampler.h"
@@ -20,11 +22,12 @@
 
 /* The program's constants for each enum hit_kind. */
 static const struct hit_way {
-	bool skips, all_counted;
+	bool skips, all_counted, of_records;
 	uint32_t trap;
 } ways[] = {
 	[HIT_TRACEPOINT] = { .skips = true },
 	[HIT_CALL] = { .skips = true },
+	[HIT_RECORD] = { .skips = true, .of_records = true },
 	[HIT_PROBE] = { .skips = false },
 	[HIT_KERNEL_PROBE] = { .skips = true, .all_counted = true, .trap = TRAP },
 	[HIT_KERNEL_RETURN] = { .skips = true, .all_counted = true },
@@ -40,6 +43,8 @@ static struct bpf_program *hit_sampler_choose(const struct hits_bpf *skel, enum 
 	switch (kind) {
 	case HIT_CALL:
 		return skel->progs.on_hit_call;
+	case HIT_RECORD:
+		return skel->progs.on_hit_record;
 	case HIT_PROBE:
 	case HIT_KERNEL_PROBE:
 	case HIT_KERNEL_RETURN:
@@ -84,7 +89,7 @@ static int hit_sampler_share(const struct engine *e, struct hits_bpf *skel)
 }
 
 int hit_sampler_new(const struct engine *e, uint32_t slot, enum hit_kind kind,
-		    struct hit_sampler **out)
+		    const struct abi_filter *filter, struct hit_sampler **out)
 {
 	struct hit_sampler *h = e->samplers ? calloc(1, sizeof(*h)) : NULL;
 	int err;
@@ -99,7 +104,10 @@ int hit_sampler_new(const struct engine *e, uint32_t slot, enum hit_kind kind,
 	h->skel->rodata->slot = slot;
 	h->skel->rodata->skips = ways[kind].skips;
 	h->skel->rodata->all_counted = ways[kind].all_counted;
+	h->skel->rodata->of_records = ways[kind].of_records;
 	h->skel->rodata->trap = ways[kind].trap;
+	if (filter)
+		memcpy((void *)&h->skel->rodata->filter, filter, sizeof(*filter));
 	h->program = hit_sampler_choose(h->skel, kind);
 	bpf_program__set_autoload(h->program, true);
 	err = hit_sampler_share(e, h->skel);

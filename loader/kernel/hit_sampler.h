@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct abi_filter;
 struct bpf_program;
 struct engine;
 struct hit_sampler;
@@ -16,14 +17,15 @@ struct hit_sampler;
 enum hit_kind {
 	HIT_TRACEPOINT,
 	HIT_CALL,		/* a system call's event */
+	HIT_RECORD,		/* perf's event of another tracepoint: it has a filter */
 	HIT_PROBE,		/* in user code */
 	HIT_KERNEL_PROBE,
 	HIT_KERNEL_RETURN,
 };
 
-/* Loads an instance for a counter.  0 or -errno. */
+/* Loads an instance for a counter; `filter` may be NULL.  0 or -errno. */
 int hit_sampler_new(const struct engine *e, uint32_t slot, enum hit_kind kind,
-		    struct hit_sampler **out);
+		    const struct abi_filter *filter, struct hit_sampler **out);
 void hit_sampler_free(struct hit_sampler *h);
 
 const struct bpf_program *hit_sampler_program(const struct hit_sampler *h);

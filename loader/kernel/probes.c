@@ -187,7 +187,7 @@ static uint64_t cookie_next(const struct engine *e, unsigned int slot)
 static int probe_load_sampler(const struct engine *e, struct probe *p,
 			      const struct probe_spec *spec, enum hit_kind kind, struct reason *why)
 {
-	int err = hit_sampler_new(e, p->slot, kind, &p->sampler);
+	int err = hit_sampler_new(e, p->slot, kind, NULL, &p->sampler);
 
 	return err ? deny(why, err, "%s: the sampling program cannot be loaded: %s", spec->name,
 			  strerror(-err)) : 0;

@@ -86,14 +86,12 @@ int tracefs_id(const char *name, uint64_t *id, struct reason *why)
 
 /* --- the list --------------------------------------------------------------------------------- */
 
-static int list_read(const char *root, char **text)
+static int whole_read(const char *path, char **text)
 {
 	unsigned int room = 0, used = 0;
-	char path[64];
 	ssize_t n = 1;
 	int fd, err = 0;
 
-	snprintf(path, sizeof(path), "%s/available_events", root);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
@@ -109,6 +107,24 @@ static int list_read(const char *root, char **text)
 	if (!err)
 		(*text)[used] = '\0';
 	return err;
+}
+
+int tracefs_format(const char *name, char **text, struct reason *why)
+{
+	const char *root = tracefs_root();
+	char path[256];
+	int err;
+
+	*text = NULL;
+	if (!root)
+		return tracefs_deny_missing(why);
+	event_path(root, name, "format", path, sizeof(path));
+	err = whole_read(path, text);
+	if (!err)
+		return 0;
+	free(*text);
+	*text = NULL;
+	return deny(why, err, "cannot read %s: %s", path, strerror(-err));
 }
 
 static int name_compare(const void *a, const void *b)
@@ -139,16 +155,18 @@ static int list_split(struct tracefs_list *l)
 int tracefs_list(struct tracefs_list *l, struct reason *why)
 {
 	const char *root = tracefs_root();
+	char path[64];
 	int err;
 
 	*l = (struct tracefs_list){ .n = 0 };
 	if (!root)
 		return tracefs_deny_missing(why);
-	err = list_read(root, &l->text) ?: list_split(l);
+	snprintf(path, sizeof(path), "%s/available_events", root);
+	err = whole_read(path, &l->text) ?: list_split(l);
 	if (!err)
 		return 0;
 	tracefs_list_free(l);
-	return deny(why, err, "cannot read %s/available_events: %s", root, strerror(-err));
+	return deny(why, err, "cannot read %s: %s", path, strerror(-err));
 }
 
 void tracefs_list_free(struct tracefs_list *l)

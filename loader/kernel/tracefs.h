@@ -21,6 +21,9 @@ bool tracefs_here(void);
 /* The number by which perf knows the event.  -ENOENT: none, with the nearest name. */
 int tracefs_id(const char *name, uint64_t *id, struct reason *why);
 
+/* The event's format file: the caller frees the text. */
+int tracefs_format(const char *name, char **text, struct reason *why);
+
 /* Reads the names of all events.  `text` is the lines' memory; the caller frees both. */
 struct tracefs_list {
 	char *text;

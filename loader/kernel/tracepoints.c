@@ -5,11 +5,13 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "lib/base/helper.h"
 #include "lib/base/wire.h"
 #include "engine.h"
+#include "hit_filter.h"
 #include "hit_sampler.h"
 #include "pmcbpf.skel.h"
 #include "probes.h"
@@ -22,7 +24,8 @@
 /* The program that counts a tracepoint. */
 enum slot_way {
 	SLOT_OWN,		/* an instance of slot.bpf.c … */
-	SLOT_CALL,		/* … on a system call's event, which stays while it is attached */
+	SLOT_CALL,		/* … on a system call's event, which stays while it is attached … */
+	SLOT_RECORD,		/* … or on another one, because a filter compares its record */
 	SLOT_ENTER, SLOT_EXIT,	/* the program of all system calls */
 	SLOT_SWITCH,		/* the program of context switches */
 	SLOT_PROBE,		/* the programs of probes in user code */
@@ -35,15 +38,17 @@ enum slot_way {
 struct slot {
 	char name[WIRE_NAME_MAX];	/* "": never used */
 	unsigned int users;
-	bool samples;			/* its own program samples the hits, too */
+	bool samples;			/* its own program samples the hits, too … */
+	char filter[WIRE_FILTER_MAX];	/* … and counts only those that pass this: … */
+	struct abi_filter *compiled;	/* … NULL: all */
 	bool attached;
 	enum slot_way way;
 	uint64_t id;			/* perf's number of the tracepoint */
 	uint32_t call;			/* SLOT_ENTER, SLOT_EXIT: the system call's number */
-	struct slot_bpf *skel;		/* SLOT_OWN, SLOT_CALL; NULL: not loaded, or … */
+	struct slot_bpf *skel;		/* an instance; NULL: not loaded, or … */
 	struct hit_sampler *sampler;	/* … this, if it samples */
 	struct bpf_link *link;
-	int call_link;			/* SLOT_CALL, while attached: a descriptor */
+	int call_link;			/* on an event, while attached: a descriptor */
 	struct probe *probe;		/* SLOT_PROBE, while it is attached … */
 	struct probe_id id_probe;	/* … and its identity */
 	int64_t since;			/* users == 0: from this time on, ms */
@@ -55,6 +60,11 @@ struct tracepoints {
 	struct slot slot[ABI_TRACEPOINTS];
 	struct tracefs_list list;
 };
+
+static bool slot_on_event(const struct slot *s)
+{
+	return s->way == SLOT_CALL || s->way == SLOT_RECORD;
+}
 
 struct tracepoints *tracepoints_new(struct engine *e)
 {
@@ -72,10 +82,11 @@ void tracepoints_free(struct tracepoints *t)
 	for (unsigned int i = 0; i < ABI_TRACEPOINTS; i++) {
 		probe_close(t->e, t->slot[i].probe, NULL);
 		bpf_link__destroy(t->slot[i].link);
-		if (t->slot[i].attached && t->slot[i].way == SLOT_CALL)
+		if (t->slot[i].attached && slot_on_event(&t->slot[i]))
 			close(t->slot[i].call_link);
 		slot_bpf__destroy(t->slot[i].skel);
 		hit_sampler_free(t->slot[i].sampler);
+		free(t->slot[i].compiled);
 	}
 	tracefs_list_free(&t->list);
 	free(t);
@@ -150,6 +161,19 @@ static enum engine_need slot_need(const struct slot *s)
 	}
 }
 
+/* Programs on perf's events are skipped where another one runs; before Linux 6.7 uncounted. */
+static int slot_check_record(const struct slot *s, struct reason *why)
+{
+	struct utsname u;
+	unsigned int major = 0, minor = 0;
+
+	if (!uname(&u) && sscanf(u.release, "%u.%u", &major, &minor) == 2 &&
+	    (major > 6 || (major == 6 && minor >= 7)))
+		return 0;
+	return deny(why, -EOPNOTSUPP, "%s: before Linux 6.7 hits are sampled without a filter, but "
+		    "for those of system calls: leave it out, or count", s->name);
+}
+
 /* Finds the program for the tracepoint: -ENOSYS: none. */
 static int slot_learn(struct tracepoints *t, struct slot *s, const struct perf_event_spec *spec,
 		      struct reason *why)
@@ -173,7 +197,10 @@ static int slot_learn(struct tracepoints *t, struct slot *s, const struct perf_e
 	if (strcmp(learned->name, strchr(s->name, ':') + 1))
 		return -ENOSYS;
 	s->way = s->samples || strcmp(learned->name, "sched_switch") ? SLOT_OWN : SLOT_SWITCH;
-	return 0;
+	if (!*s->filter)
+		return 0;
+	s->way = SLOT_RECORD;
+	return slot_check_record(s, why);
 }
 
 /* --- counters --------------------------------------------------------------------------------- */
@@ -233,6 +260,15 @@ static int slot_load_counting(const struct tracepoints *t, struct slot *s)
 	return err ?: slot_bpf__load(s->skel);
 }
 
+static int slot_load_sampling(const struct tracepoints *t, struct slot *s)
+{
+	static const enum hit_kind kinds[] = {
+		[SLOT_OWN] = HIT_TRACEPOINT, [SLOT_CALL] = HIT_CALL, [SLOT_RECORD] = HIT_RECORD,
+	};
+
+	return hit_sampler_new(t->e, slot_number(t, s), kinds[s->way], s->compiled, &s->sampler);
+}
+
 /* Loads the slot's own program, unless it is there since an earlier use. */
 static int slot_load(struct tracepoints *t, struct slot *s)
 {
@@ -244,9 +280,7 @@ static int slot_load(struct tracepoints *t, struct slot *s)
 		return t->e->cpus[0].misses[slot_number(t, s)] ? 0 : slot_find_misses(t, s);
 	slot_unload(t, s);
 	if (s->samples)
-		err = hit_sampler_new(t->e, slot_number(t, s),
-				      s->way == SLOT_CALL ? HIT_CALL : HIT_TRACEPOINT,
-				      &s->sampler);
+		err = slot_load_sampling(t, s);
 	else
 		err = slot_load_counting(t, s);
 	err = err ?: slot_find_misses(t, s);
@@ -291,7 +325,7 @@ static int slot_attach(struct tracepoints *t, struct slot *s, const struct perf_
 {
 	int err;
 
-	if (s->way == SLOT_OWN || s->way == SLOT_CALL) {
+	if (s->way == SLOT_OWN || slot_on_event(s)) {
 		err = s->way == SLOT_OWN ? slot_attach_own(t, s) : slot_attach_call(t, s, spec);
 		/* The kernel lacks what this needs, or the tracepoint has no place for programs. */
 		return err == -ENOENT || err == -EOPNOTSUPP || err == -EINVAL ? -ENOSYS :
@@ -340,7 +374,7 @@ static void slot_detach(struct tracepoints *t, struct slot *s)
 		s->link = NULL;
 		return;
 	}
-	if (s->way == SLOT_CALL) {
+	if (slot_on_event(s)) {
 		slot_detach_call(t, s);
 		return;
 	}
@@ -351,10 +385,12 @@ static void slot_detach(struct tracepoints *t, struct slot *s)
 	engine_unneed(t->e, slot_need(s));
 }
 
-static struct slot *slot_find(struct tracepoints *t, const char *name, bool samples)
+static struct slot *slot_find(struct tracepoints *t, const char *name, bool samples,
+			      const char *filter)
 {
 	for (unsigned int i = 0; i < ABI_TRACEPOINTS; i++)
-		if (!strcmp(t->slot[i].name, name) && t->slot[i].samples == samples)
+		if (!strcmp(t->slot[i].name, name) && t->slot[i].samples == samples &&
+		    !strcmp(t->slot[i].filter, filter))
 			return &t->slot[i];
 	return NULL;
 }
@@ -362,10 +398,10 @@ static struct slot *slot_find(struct tracepoints *t, const char *name, bool samp
 /* While a program is attached, the module of the tracepoint cannot go. */
 int tracepoints_id(struct tracepoints *t, const char *name, uint64_t *id, struct reason *why)
 {
-	const struct slot *s = slot_find(t, name, false);
+	const struct slot *s = slot_find(t, name, false, "");
 
 	if (!s || !s->attached)
-		s = slot_find(t, name, true);
+		s = slot_find(t, name, true, "");
 	if (!s || !s->attached)
 		return tracefs_id(name, id, why);
 	*id = s->id;
@@ -388,16 +424,34 @@ static struct slot *slot_choose(struct tracepoints *t)
 	return best;
 }
 
+static int slot_compile(struct slot *s, struct reason *why)
+{
+	char *format = NULL;
+	int err = *s->filter ? tracefs_format(s->name, &format, why) : 0;
+
+	free(s->compiled);
+	s->compiled = format ? malloc(sizeof(*s->compiled)) : NULL;
+	if (s->compiled)
+		err = hit_filter_compile(format, s->filter, s->compiled, why);
+	else if (format)
+		err = deny(why, -ENOMEM, "no memory for a filter");
+	free(format);
+	return err;
+}
+
 static int slot_begin(struct tracepoints *t, struct slot *s, const char *name, bool samples,
 		      const struct perf_event_spec *spec, struct reason *why)
 {
 	int err;
 
 	slot_detach(t, s);
+	if (slot_on_event(s))
+		slot_unload(t, s);	/* its last attachment may have failed */
 	snprintf(s->name, sizeof(s->name), "%s", name);
+	snprintf(s->filter, sizeof(s->filter), "%s", spec->filter ?: "");
 	s->id = spec->config;
 	s->samples = samples;
-	err = slot_learn(t, s, spec, why);
+	err = slot_learn(t, s, spec, why) ?: slot_compile(s, why);
 	if (err)
 		*s->name = '\0';
 	return err;
@@ -406,7 +460,7 @@ static int slot_begin(struct tracepoints *t, struct slot *s, const char *name, b
 int tracepoints_take(struct tracepoints *t, const char *name, bool samples,
 		     const struct perf_event_spec *spec, struct reason *why)
 {
-	struct slot *s = slot_find(t, name, samples);
+	struct slot *s = slot_find(t, name, samples, spec->filter ?: "");
 	int err = 0;
 
 	/* A module that was loaded anew has other numbers, perhaps another tracepoint. */
@@ -446,6 +500,7 @@ static int slot_begin_probe(struct tracepoints *t, struct slot *s, const struct 
 
 	slot_detach(t, s);
 	snprintf(s->name, sizeof(s->name), "probe");	/* no tracepoint's name */
+	*s->filter = '\0';
 	s->samples = false;
 	s->way = SLOT_PROBE;
 	s->id_probe = *id;
@@ -508,7 +563,7 @@ void tracepoints_give(struct tracepoints *t, int source)
 		return;
 	s->since = (int64_t)clock_ns() / 1000000;
 	/* These programs linger by themselves; a probe must not slow others down any longer. */
-	if (s->way != SLOT_OWN && s->way != SLOT_CALL)
+	if (s->way != SLOT_OWN && !slot_on_event(s))
 		slot_detach(t, s);
 }
 

@@ -87,12 +87,9 @@ static int class_tracepoint_plan_thread(const struct allocation *p, struct reaso
 	return 0;
 }
 
-/* The programs that sample know processes and CPUs; filters and threads are perf's. */
+/* The programs that sample know processes and CPUs; threads are perf's. */
 static int class_tracepoint_plan_samples(const struct allocation *p, struct reason *why)
 {
-	if (p->spec.sampling && *p->a->filter)
-		return deny(why, -EOPNOTSUPP, "%s: hits are sampled without a filter only: leave "
-			    "it out, or count", p->name);
 	if (p->spec.sampling && p->spec.thread)
 		return deny(why, -EOPNOTSUPP, "%s: hits of single threads are counted only: sample "
 			    "the process", p->name);
@@ -112,13 +109,13 @@ static int class_tracepoint_plan_filter(struct allocation *p, struct reason *why
 		if ((unsigned char)*c < ' ' || *c == 0x7f)
 			return deny(why, -EINVAL, "filter: character %td is a control character",
 				    c - filter + 1);
-	if (!p->system && !p->spec.thread && !p->spec.cgroup &&
+	if (!p->system && !p->spec.thread && !p->spec.cgroup && !p->spec.sampling &&
 	    !strcmp(p->name, "sched:sched_switch"))
 		return deny(why, -EOPNOTSUPP, "sched:sched_switch ends a process's time slice, so "
 			    "that no filter can run before it: leave the filter out, or count "
 			    "CPUs");
 	/* perf adds the time in the event instead of 1. */
-	if (system_is(p->name, "sched:sched_stat_"))
+	if (system_is(p->name, "sched:sched_stat_") && !p->spec.sampling)
 		return deny(why, -EOPNOTSUPP, "with a filter perf counts nanoseconds of %s, not "
 			    "hits: leave the filter out", p->name);
 	p->spec.event.filter = filter;

@@ -209,9 +209,49 @@ CALL=syscalls:sys_enter_sched_get_priority_max
 	[ "$(awk '$1 == "drop" && $2 > 0 { print $2 }' text)" = "${BASH_REMATCH[2]}" ]
 }
 
-@test "what cannot be sampled is refused: filters, single threads" {
+@test "a filter chooses the hits of system calls that are sampled, for each PMC by its own period" {
 	need_calls
-	refuses '*hits are sampled without a filter only*' pmcstat -q -n 1 -O none -P "$CALL,filter=policy > 0" load
+	samples -n 1 -P "$CALL,filter=policy == 1" -P "$CALL,filter=policy != 1" -n 10 -P "$CALL,filter=policy == 1" \
+		-n 1 -P "$CALL,filter=!(policy < 1) && comm ~ \"lo*\"" -P "$CALL,filter=policy > 1 || comm == \"loa\"" -P $CALL \
+		-P "${CALL/enter/exit},filter=ret >= 99" -P "${CALL/enter/exit},filter=ret & 0xff && common_pid > 0" load calls=1000
+	samples_are 500 500 50 500 0 1000 500 500
+	samples -n 1 -c 0 -S "$CALL,filter=policy == 1 && comm == \"load\"" taskset 1 load calls=100
+	samples_are 50
+}
+
+# PERF-306
+@test "a filter of texts chooses the hits inside of the kernel that are sampled" {
+	exec=sched:sched_process_exec
+	refused=0
+	[[ $(uname -r) =~ ^([0-9]+)\.([0-9]+) ]]
+	((BASH_REMATCH[1] > 6 || (BASH_REMATCH[1] == 6 && BASH_REMATCH[2] >= 7))) || refused=1
+	if [ $refused -eq 1 ]; then
+		refuses '*before Linux 6.7 hits are sampled without a filter*' \
+			pmcstat -q -n 1 -O none -P "$exec,filter=pid > 0" true
+		return
+	fi
+	samples -d -n 1 -P "$exec,filter=filename == \"/bin/true\"" -P "$exec,filter=filename != \"/bin/true\"" \
+		-P "$exec,filter=filename ~ \"*true\"" -P "$exec,filter=filename ~ \"*in/e*\"" \
+		-P "$exec,filter=filename ~ \"/bin/*\"" -P "$exec,filter=filename ~ \"!/bin/*\"" \
+		-P "$exec,filter=filename ~ \"*\" && cpu >= 0" -P "$exec,filter=filename ~ \"*tru\"" \
+		-P "$exec,filter=comm == \"ls\" || comm ~ \"ech*\"" -P "$exec,filter=pid < 1 || filename == \"/bin/tru\"" \
+		-P "task:task_newtask,filter=comm == \"sh\" && clone_flags != 0" -P "task:task_newtask,filter=comm == \"s\"" \
+		sh -c '/bin/true; /bin/true; /bin/echo a; /bin/ls /; :' >/dev/null
+	samples_are 2 3 2 1 4 1 5 0 2 0 4 0
+	# The place is the same with a filter and without one.
+	samples -d -n 1 -P "$exec,filter=pid > 0" -P $exec sh -c '/bin/true; :'
+	samples_are 2 2
+	awk '$1 == "..." && first { print $2 } { first = $1 == "callchain" }' text | sort | uniq -c >places
+	[ "$(awk '{ print $1 }' places)" = 4 ]
+}
+
+@test "what cannot be sampled is refused: filters that no program can evaluate, single threads" {
+	need_calls
+	refuses '*the filter "comm ~ "l*d"" can be counted, not sampled: character 8: patterns have a "?" at their beginning and end only*' \
+		pmcstat -q -n 1 -O none -P "$CALL,filter=comm ~ \"l*d\"" load
+	refuses '*can be counted, not sampled: character 1: programs cannot read "common_flags"*' \
+		pmcstat -q -n 1 -O none -P "$CALL,filter=common_flags == 1" load
+	refuses "*the kernel refuses the filter of $CALL*" pmcstat -q -n 1 -O none -P "$CALL,filter=bogus > 0" load
 	workload w calls=1
 	refuses '*hits of single threads are counted only: sample the process*' \
 		pmcstat -q -n 1 -O none -P $CALL -t "tid:${WORKLOAD[w]}" -w 1 -l 1

@@ -45,6 +45,34 @@ samples_are() {
 	samples_are 66
 }
 
+# PERF-306
+@test "a filter admits as many samples as the kernel's own evaluation counts" {
+	samples -n 1 -P "$CALL,filter=policy == 1" -n 10 -P "$CALL,filter=policy == 1" \
+		-n 1 -P "${CALL/enter/exit},filter=ret < 99 && comm == \"load\"" load calls=1000
+	samples_are 500 50 500
+	if [[ $VM_KERNEL == 6.1-* ]]; then
+		run vm pmcstat -q -n 1 -P 'kmem:kmalloc,filter=bytes_req > 0' -O /tmp/log true
+		[[ $output == *'before Linux 6.7 hits are sampled without a filter'* ]]
+		return
+	fi
+	local sampled=() counted=() filter
+	for filter in 'kmem:kmalloc bytes_req & 64' 'kmem:kmalloc bytes_alloc >= 512 || node != -1' \
+		'sched:sched_process_exec filename ~ "*true"' 'sched:sched_process_exec filename ~ "!*in/e*"' \
+		'sched:sched_process_exec filename == "/bin/echo" || comm ~ "t*"' \
+		'task:task_newtask comm == "sh" || clone_flags & 0x4000'; do
+		filter="${filter%% *},filter=(${filter#* }) && comm != \"pmcstat\""
+		sampled+=(-P "$filter")
+		counted+=(-p "$filter")
+	done
+	samples -d -n 1 "${sampled[@]}" pmcstat -q -d --csv -C -o /tmp/counted "${counted[@]}" \
+		sh -c 'for i in 1 2 3 4 5; do /bin/true; /bin/echo $i; /bin/ls / >/dev/null; done'
+	run vm_sh 'tail -n 1 /tmp/counted | cut -d , -f 2-'	# without the time
+	echo "counted: $output"
+	# shellcheck disable=SC2086 # numbers
+	samples_are ${output//,/ }
+	[[ ,$output, != *,0,* ]]
+}
+
 @test "hits of a tracepoint that the kernel skips while tasks preempt each other are counted, or their gap is marked" {
 	samples -n 4 -d -P $CALL load calls=50 late=2 forks=2 below=2
 	has=$(samples_of)

@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * See hit_filter.h.  The grammar is the kernel's: conditions FIELD OP VALUE, joined by && and ||,
+ * where && binds closer, with ! and parentheses.
+ *
+ * An expression becomes a tree, whose leaves are conditions in the order of the text.  The numbers
+ * of the next conditions follow from that: a part that decides "yes" or "no" goes on where the
+ * whole expression does, else with the part behind it.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hit_filter.h"
+
+#define NODES	   (4 * ABI_CONDITIONS)	/* each joins two others, or inverts one */
+#define FIELD_NAME 64u
+
+enum node_kind { NODE_CONDITION, NODE_AND, NODE_OR, NODE_NOT };
+
+struct node {
+	enum node_kind kind;
+	unsigned int left, right;	/* NOT: left; a condition: its number in left */
+	unsigned int conditions;	/* in it */
+};
+
+struct parser {
+	const char *format, *text;	/* of the event; the whole filter */
+	const char *at;
+	struct abi_filter *to;
+	struct node node[NODES];
+	unsigned int nodes, used;	/* `used`: characters of patterns */
+	struct reason *why;
+	int err;
+};
+
+/* A field of the event, or another value that the kernel knows by a name. */
+struct field {
+	enum abi_operand operand;
+	unsigned int offset, size;
+	bool is_signed, is_text;
+};
+
+static void parser_fail(struct parser *p, int err, const char *what)
+{
+	if (p->err)
+		return;
+	p->err = deny(p->why, err, "the filter \"%.80s\" can be counted, not sampled: character "
+		      "%td: %s", p->text, p->at - p->text + 1, what);
+}
+
+static void parser_pass_blanks(struct parser *p)
+{
+	while (isspace((unsigned char)*p->at))
+		p->at++;
+}
+
+static bool parser_takes(struct parser *p, const char *word)
+{
+	parser_pass_blanks(p);
+	if (strncmp(p->at, word, strlen(word)))
+		return false;
+	p->at += strlen(word);
+	return true;
+}
+
+static unsigned int node_new(struct parser *p, enum node_kind kind, unsigned int left,
+			     unsigned int right)
+{
+	struct node *n = &p->node[p->nodes];
+
+	if (p->nodes + 1 >= NODES) {
+		parser_fail(p, -EOPNOTSUPP, "it is too long");
+		return 0;
+	}
+	*n = (struct node){ .kind = kind, .left = left, .right = right, .conditions = 1 };
+	if (kind != NODE_CONDITION)
+		n->conditions = p->node[left].conditions;
+	if (kind == NODE_AND || kind == NODE_OR)
+		n->conditions += p->node[right].conditions;
+	return p->nodes++;
+}
+
+/* --- fields ----------------------------------------------------------------------------------- */
+
+/* Whether a line of the format file, "field:TYPE NAME[N];	offset:…", describes the field. */
+static bool line_has_field(const char *line, const char *name, size_t *type)
+{
+	const char *end = strchr(line, ';'), *begin;
+
+	if (!end)
+		return false;
+	if (end > line && end[-1] == ']')
+		while (end > line && *end != '[')
+			end--;
+	for (begin = end; begin > line && begin[-1] != ' '; begin--)
+		;
+	*type = (size_t)(begin - line);
+	return (size_t)(end - begin) == strlen(name) && !strncmp(begin, name, strlen(name));
+}
+
+static bool type_has(const char *type, size_t len, const char *word)
+{
+	const char *found = strstr(type, word);
+
+	return found && found + strlen(word) <= type + len;
+}
+
+/* The kernel decides by the name of the type, too. */
+static bool field_describe(const char *line, size_t type, struct field *f)
+{
+	const char *end = strchr(line, ';');
+	unsigned int is_signed;
+
+	if (sscanf(end, ";\toffset:%u;\tsize:%u;\tsigned:%u;", &f->offset, &f->size,
+		   &is_signed) != 3)
+		return false;
+	f->is_signed = is_signed;
+	f->is_text = true;
+	if (type_has(line, type, "__data_loc") || type_has(line, type, "__rel_loc")) {
+		f->operand = type_has(line, type, "__data_loc") ? ABI_OPERAND_DATA :
+								  ABI_OPERAND_REL;
+		return type_has(line, type, "char");
+	}
+	f->operand = ABI_OPERAND_TEXT;
+	if (end[-1] == ']')
+		return type_has(line, type, "char") && f->offset + f->size <= UINT16_MAX;
+	f->operand = ABI_OPERAND_FIELD;
+	f->is_text = false;
+	return (f->size == 1 || f->size == 2 || f->size == 4 || f->size == 8) &&
+	       f->offset < UINT16_MAX;
+}
+
+/* An event's own field goes before the names that all events have. */
+static bool field_find(const char *format, const char *name, struct field *f)
+{
+	size_t type;
+
+	*f = (struct field){ .size = 0 };
+	for (const char *line = strstr(format, "\tfield:"); line;
+	     line = strstr(line + 1, "\tfield:")) {
+		const char *from = line + strlen("\tfield:");
+
+		if (line_has_field(from, name, &type) && strncmp(name, "common_", 7) != 0)
+			return field_describe(from, type, f);
+	}
+	if (!strcmp(name, "common_pid"))
+		*f = (struct field){ .operand = ABI_OPERAND_PID, .size = 4, .is_signed = true };
+	else if (!strcasecmp(name, "cpu"))
+		*f = (struct field){ .operand = ABI_OPERAND_CPU, .size = 4, .is_signed = true };
+	else if (!strcasecmp(name, "comm"))
+		*f = (struct field){ .operand = ABI_OPERAND_COMM, .size = 16, .is_text = true };
+	return f->size != 0;
+}
+
+/* --- conditions ------------------------------------------------------------------------------- */
+
+/* In the order in which the kernel looks for them. */
+static const struct comparison {
+	const char *text;
+	enum abi_comparison number;
+	bool is_not, of_text;
+} comparisons[] = {
+	{ "~", ABI_COMPARE_WHOLE, false, true }, { "!=", ABI_COMPARE_EQ, true, true },
+	{ "==", ABI_COMPARE_EQ, false, true }, { "<=", ABI_COMPARE_LE, false, false },
+	{ "<", ABI_COMPARE_LT, false, false }, { ">=", ABI_COMPARE_GE, false, false },
+	{ ">", ABI_COMPARE_GT, false, false }, { "&", ABI_COMPARE_BITS, false, false },
+};
+
+static void condition_take_number(struct parser *p, const struct field *f,
+				  struct abi_condition *c)
+{
+	const unsigned int shift = 64 - 8 * f->size;
+	char *end;
+
+	if (f->is_text || !(isdigit((unsigned char)*p->at) || *p->at == '-')) {
+		parser_fail(p, -EOPNOTSUPP, "a number cannot be compared there");
+		return;
+	}
+	errno = 0;
+	c->value = f->is_signed ? (uint64_t)strtoll(p->at, &end, 0) : strtoull(p->at, &end, 0);
+	if (errno || end == p->at || isalnum((unsigned char)*end)) {
+		parser_fail(p, -EINVAL, "no number");
+		return;
+	}
+	/* The kernel compares in the field's size. */
+	c->value = f->is_signed ? (uint64_t)((int64_t)(c->value << shift) >> shift) :
+				  c->value << shift >> shift;
+	p->at = end;
+}
+
+/* How much of the pattern may still match, for each of its characters. */
+static void pattern_learn(const char *pattern, unsigned int length, uint8_t *again)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 1; i < length; i++) {
+		while (n && pattern[i] != pattern[n])
+			n = again[n - 1];
+		n += pattern[i] == pattern[n];
+		again[i] = (uint8_t)n;
+	}
+}
+
+/* The kernel's patterns; true: "!" inverts it. */
+static bool pattern_take(struct parser *p, const char **from, size_t *len, struct abi_condition *c)
+{
+	bool is_not = *len && **from == '!', first, last;
+
+	*from += is_not;
+	*len -= is_not;
+	c->comparison = ABI_COMPARE_WHOLE;
+	if (!*len || isdigit((unsigned char)**from))
+		return is_not;
+	first = **from == '*';
+	last = *len > 1 && (*from)[*len - 1] == '*';
+	*from += first;
+	*len -= (size_t)first + last;
+	if (memchr(*from, '*', *len) || memchr(*from, '?', *len) || memchr(*from, '[', *len) ||
+	    memchr(*from, '\\', *len))
+		parser_fail(p, -EOPNOTSUPP, "patterns have a \"*\" at their beginning and end only");
+	if (first || last)
+		c->comparison = !first ? ABI_COMPARE_BEGIN : last ? ABI_COMPARE_INSIDE :
+								    ABI_COMPARE_END;
+	return is_not;
+}
+
+/* True: the condition is inverted. */
+static bool condition_take_text(struct parser *p, const struct field *f, bool pattern,
+				struct abi_condition *c)
+{
+	const char *from = p->at + 1, *end = strchr(from, *p->at);
+	bool is_not = false;
+	size_t len;
+
+	if (!end || !f->is_text) {
+		parser_fail(p, -EOPNOTSUPP, "a text cannot be compared there");
+		return false;
+	}
+	len = (size_t)(end - from);
+	c->comparison = ABI_COMPARE_WHOLE;
+	if (pattern)
+		is_not = pattern_take(p, &from, &len, c);
+	if (len >= ABI_PATTERN || p->used + len > ABI_CONDITION_TEXT) {
+		parser_fail(p, -EOPNOTSUPP, "the text is too long");
+		return false;
+	}
+	c->text = (uint16_t)p->used;
+	c->length = (uint16_t)len;
+	memcpy(p->to->text + p->used, from, len);
+	pattern_learn(from, (unsigned int)len, p->to->again + p->used);
+	p->used += (unsigned int)len;
+	p->at = end + 1;
+	return is_not;
+}
+
+static const struct comparison *comparison_take(struct parser *p)
+{
+	for (size_t i = 0; i < sizeof(comparisons) / sizeof(comparisons[0]); i++)
+		if (parser_takes(p, comparisons[i].text))
+			return &comparisons[i];
+	parser_fail(p, -EOPNOTSUPP, "no comparison that programs know");
+	return NULL;
+}
+
+static void field_take(struct parser *p, struct field *f)
+{
+	char name[FIELD_NAME], what[FIELD_NAME + 64];
+	size_t len = 0;
+
+	parser_pass_blanks(p);
+	while (isalnum((unsigned char)p->at[len]) || p->at[len] == '_')
+		len++;
+	snprintf(name, sizeof(name), "%.*s", (int)len, p->at);
+	if (!len || len >= sizeof(name) || !field_find(p->format, name, f)) {
+		snprintf(what, sizeof(what), "programs cannot read \"%s\"", name);
+		parser_fail(p, -EOPNOTSUPP, what);
+		return;
+	}
+	p->at += len;
+}
+
+static unsigned int condition_parse(struct parser *p)
+{
+	struct abi_condition *c = &p->to->condition[p->to->n];
+	const struct comparison *compare;
+	bool is_not;
+	unsigned int node;
+	struct field f;
+
+	if (p->to->n >= ABI_CONDITIONS)
+		parser_fail(p, -EOPNOTSUPP, "it has too many conditions");
+	if (!p->err)
+		field_take(p, &f);
+	compare = p->err ? NULL : comparison_take(p);
+	if (!compare)
+		return 0;
+	*c = (struct abi_condition){
+		.operand = (uint8_t)f.operand, .offset = (uint16_t)f.offset,
+		.size = (uint16_t)f.size, .is_signed = f.is_signed,
+		.comparison = (uint8_t)compare->number,
+	};
+	is_not = compare->is_not;
+	parser_pass_blanks(p);
+	if (compare->of_text && (*p->at == '"' || *p->at == '\''))
+		is_not ^= condition_take_text(p, &f, compare->number == ABI_COMPARE_WHOLE, c);
+	else if (compare->number != ABI_COMPARE_WHOLE)
+		condition_take_number(p, &f, c);
+	else
+		parser_fail(p, -EINVAL, "a pattern has quotes");
+	node = node_new(p, NODE_CONDITION, p->to->n++, 0);
+	return is_not ? node_new(p, NODE_NOT, node, 0) : node;
+}
+
+/* --- expressions ------------------------------------------------------------------------------ */
+
+static unsigned int any_parse(struct parser *p, unsigned int depth);
+
+static unsigned int part_parse(struct parser *p, unsigned int depth)
+{
+	unsigned int node;
+
+	if (depth > ABI_CONDITIONS)
+		parser_fail(p, -EOPNOTSUPP, "it has too many parentheses");
+	if (p->err)
+		return 0;
+	if (parser_takes(p, "!"))
+		return node_new(p, NODE_NOT, part_parse(p, depth + 1), 0);
+	if (!parser_takes(p, "("))
+		return condition_parse(p);
+	node = any_parse(p, depth + 1);
+	if (!parser_takes(p, ")"))
+		parser_fail(p, -EINVAL, "\")\" is missing");
+	return node;
+}
+
+static unsigned int all_parse(struct parser *p, unsigned int depth)
+{
+	unsigned int node = part_parse(p, depth);
+
+	while (!p->err && parser_takes(p, "&&"))
+		node = node_new(p, NODE_AND, node, part_parse(p, depth));
+	return node;
+}
+
+static unsigned int any_parse(struct parser *p, unsigned int depth)
+{
+	unsigned int node = all_parse(p, depth);
+
+	while (!p->err && parser_takes(p, "||"))
+		node = node_new(p, NODE_OR, node, all_parse(p, depth));
+	return node;
+}
+
+/* Sets where each condition of a part goes on; the part's first one is `at`. */
+static void part_link(struct parser *p, unsigned int part, unsigned int at, unsigned int yes,
+		      unsigned int no)
+{
+	const struct node *n = &p->node[part];
+	unsigned int behind;
+
+	switch (n->kind) {
+	case NODE_CONDITION:
+		p->to->condition[n->left].yes = (uint8_t)yes;
+		p->to->condition[n->left].no = (uint8_t)no;
+		return;
+	case NODE_NOT:
+		part_link(p, n->left, at, no, yes);
+		return;
+	default:
+		behind = at + p->node[n->left].conditions;
+		part_link(p, n->left, at, n->kind == NODE_AND ? behind : yes,
+			  n->kind == NODE_AND ? no : behind);
+		part_link(p, n->right, behind, yes, no);
+	}
+}
+
+int hit_filter_compile(const char *format, const char *filter, struct abi_filter *to,
+		       struct reason *why)
+{
+	struct parser p = {
+		.format = format, .text = filter, .at = filter, .to = to, .why = why,
+	};
+	unsigned int whole;
+
+	memset(to, 0, sizeof(*to));
+	whole = any_parse(&p, 0);
+	parser_pass_blanks(&p);
+	if (!p.err && *p.at)
+		parser_fail(&p, -EINVAL, "\"&&\" or \"||\" is missing");
+	if (!p.err)
+		part_link(&p, whole, 0, ABI_FILTER_HIT, ABI_FILTER_NO_HIT);
+	return p.err;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Compiles a tracepoint's filter for the programs that sample hits.  The kernel has accepted the
+ * filter before, and evaluates the same expression where it counts.
+ */
+#ifndef PMCBPF_HIT_FILTER_H
+#define PMCBPF_HIT_FILTER_H
+
+#include "bpf/count/filter_abi.h"
+#include "loader/base/base.h"
+
+/*
+ * `format`: the text of the event's format file.  -EOPNOTSUPP: programs cannot evaluate it, with
+ * the part that they cannot; -EINVAL: it is no filter.
+ */
+int hit_filter_compile(const char *format, const char *filter, struct abi_filter *to,
+		       struct reason *why);
+
+#endif

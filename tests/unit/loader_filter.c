@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Filters for programs: which conditions an expression becomes, and where each goes on. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "loader/kernel/hit_filter.h"
+#include "unit.h"
+
+static const char format[] =
+	"name: some_event\nID: 1\nformat:\n"
+	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
+	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
+	"\tfield:char prev_comm[16];\toffset:8;\tsize:16;\tsigned:0;\n"
+	"\tfield:unsigned char tiny;\toffset:24;\tsize:1;\tsigned:0;\n"
+	"\tfield:short small;\toffset:26;\tsize:2;\tsigned:1;\n"
+	"\tfield:const char * user;\toffset:32;\tsize:8;\tsigned:0;\n"
+	"\tfield:__data_loc char[] path;\toffset:40;\tsize:4;\tsigned:0;\n"
+	"\tfield:__rel_loc char[] near;\toffset:44;\tsize:4;\tsigned:0;\n"
+	"\tfield:__data_loc cpumask_t cpus;\toffset:48;\tsize:4;\tsigned:0;\n"
+	"\tfield:u32 words[3];\toffset:52;\tsize:12;\tsigned:0;\n"
+	"\tfield:unsigned long a;\toffset:64;\tsize:8;\tsigned:0;\n"
+	"\tfield:unsigned long b;\toffset:72;\tsize:8;\tsigned:0;\n"
+	"\tfield:unsigned long c;\toffset:80;\tsize:8;\tsigned:0;\n"
+	"\nprint fmt: \"%s\", REC->prev_comm\n";
+
+static struct abi_filter filter;
+static struct reason why;
+
+static int compile(const char *text)
+{
+	return hit_filter_compile(format, text, &filter, &why);
+}
+
+/* Follows the conditions, which compare a, b and c with 1; bit 0, 1 and 2 of `values`. */
+static bool admits(unsigned int values)
+{
+	unsigned int at = 0;
+
+	for (unsigned int i = 0; at < ABI_FILTER_HIT; i++) {
+		const struct abi_condition *c = &filter.condition[at];
+
+		assert_true(at < filter.n && i < filter.n);
+		at = values >> (c->offset - 64) / 8 & 1 ? c->yes : c->no;
+	}
+	return at == ABI_FILTER_HIT;
+}
+
+#define A (v & 1)
+#define B (v >> 1 & 1)
+#define C (v >> 2 & 1)
+
+static void and_binds_closer_than_or_and_not_than_both(void **state)
+{
+	for (unsigned int v = 0; v < 8; v++) {
+		assert_int_equal(compile("a == 1 || b == 1 && c == 1"), 0);
+		assert_int_equal(admits(v), A || (B && C));
+		assert_int_equal(compile("(a == 1 || b == 1) && c == 1"), 0);
+		assert_int_equal(admits(v), (A || B) && C);
+		assert_int_equal(compile("!(a==1||b==1)&&!c==1"), 0);
+		assert_int_equal(admits(v), !(A || B) && !C);
+		assert_int_equal(compile("!(!(a == 1) && b != 1) || !(c == 1)"), 0);
+		assert_int_equal(admits(v), !(!A && !B) || !C);
+		assert_int_equal(compile("a != 1 && b == 1 && c == 1 || a == 1 && c != 1"), 0);
+		assert_int_equal(admits(v), (!A && B && C) || (A && !C));
+	}
+}
+
+static void a_number_has_the_fields_size_and_sign(void **state)
+{
+	static const struct {
+		const char *text;
+		uint64_t value;
+		enum abi_comparison comparison;
+	} cases[] = {
+		{ "tiny == 0x1ff", 0xff, ABI_COMPARE_EQ },
+		{ "small <= -1", ~0ull, ABI_COMPARE_LE },
+		{ "small < 0xffff", ~0ull, ABI_COMPARE_LT },
+		{ "small>=010", 8, ABI_COMPARE_GE },
+		{ "a > 18446744073709551615", ~0ull, ABI_COMPARE_GT },
+		{ "a & 0x10", 16, ABI_COMPARE_BITS },
+	};
+
+	for (unsigned int i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		assert_int_equal(compile(cases[i].text), 0);
+		assert_int_equal(filter.n, 1);
+		assert_int_equal(filter.condition[0].value, cases[i].value);
+		assert_int_equal(filter.condition[0].comparison, cases[i].comparison);
+	}
+	assert_int_equal(filter.condition[0].offset, 64);
+	assert_int_equal(filter.condition[0].size, 8);
+}
+
+static void a_value_is_a_field_or_a_name_that_all_events_have(void **state)
+{
+	static const struct {
+		const char *text;
+		enum abi_operand operand;
+	} cases[] = {
+		{ "prev_comm == \"sh\"", ABI_OPERAND_TEXT }, { "path == 'x'", ABI_OPERAND_DATA },
+		{ "near == 'x'", ABI_OPERAND_REL }, { "comm == 'x'", ABI_OPERAND_COMM },
+		{ "COMM == 'x'", ABI_OPERAND_COMM }, { "CPU == 1", ABI_OPERAND_CPU },
+		{ "common_pid == 1", ABI_OPERAND_PID }, { "a == 1", ABI_OPERAND_FIELD },
+	};
+
+	for (unsigned int i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		assert_int_equal(compile(cases[i].text), 0);
+		assert_int_equal(filter.condition[0].operand, cases[i].operand);
+	}
+}
+
+static void a_pattern_has_a_star_at_its_beginning_and_end(void **state)
+{
+	static const struct {
+		const char *text, *pattern;
+		enum abi_comparison comparison;
+		bool is_not;
+	} cases[] = {
+		{ "path ~ 'ab'", "ab", ABI_COMPARE_WHOLE, false },
+		{ "path ~ '*ab'", "ab", ABI_COMPARE_END, false },
+		{ "path ~ 'ab*'", "ab", ABI_COMPARE_BEGIN, false },
+		{ "path ~ '*ab*'", "ab", ABI_COMPARE_INSIDE, false },
+		{ "path ~ '!*ab'", "ab", ABI_COMPARE_END, true },
+		{ "path ~ '*'", "", ABI_COMPARE_END, false },
+		{ "path ~ '7*'", "7*", ABI_COMPARE_WHOLE, false },
+		{ "path == '*ab'", "*ab", ABI_COMPARE_WHOLE, false },
+		{ "path != \"a'b\"", "a'b", ABI_COMPARE_WHOLE, true },
+	};
+
+	for (unsigned int i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct abi_condition *c = &filter.condition[0];
+
+		assert_int_equal(compile(cases[i].text), 0);
+		assert_int_equal(c->comparison, cases[i].comparison);
+		assert_int_equal(c->length, strlen(cases[i].pattern));
+		assert_memory_equal(filter.text + c->text, cases[i].pattern, c->length);
+		assert_int_equal(c->yes, cases[i].is_not ? ABI_FILTER_NO_HIT : ABI_FILTER_HIT);
+	}
+	assert_int_equal(compile("path ~ '*abacab*'"), 0);
+	assert_memory_equal(filter.again, "\0\0\1\0\1\2", 6);
+}
+
+static void what_programs_cannot_evaluate_is_refused_with_its_place(void **state)
+{
+	static const struct {
+		const char *text, *reason;
+		int err;
+	} cases[] = {
+		{ "a == 1 && path ~ 'a*b'", "character 18: patterns have", -EOPNOTSUPP },
+		{ "path ~ '[ab]'", "patterns have", -EOPNOTSUPP },
+		{ "user == 'x'", "a text cannot be compared", -EOPNOTSUPP },
+		{ "user.ustring == 'x'", "no comparison", -EOPNOTSUPP },
+		{ "a == 1 || words == 1", "character 11: programs cannot read \"words\"",
+		  -EOPNOTSUPP },
+		{ "cpus & CPUS{1}", "programs cannot read \"cpus\"", -EOPNOTSUPP },
+		{ "common_type == 1", "programs cannot read \"common_type\"", -EOPNOTSUPP },
+		{ "path == 1", "a number cannot be compared", -EOPNOTSUPP },
+		{ "a == 'x'", "a text cannot be compared", -EOPNOTSUPP },
+		{ "a ~ 1", "a pattern has quotes", -EINVAL },
+		{ "a == 0y", "no number", -EINVAL },
+		{ "a == 99999999999999999999", "no number", -EINVAL },
+		{ "path == 'x", "a text cannot be compared", -EOPNOTSUPP },
+		{ "(a == 1", "\")\" is missing", -EINVAL },
+		{ "a == 1 b == 1", "character 8: \"&&\" or \"||\" is missing", -EINVAL },
+		{ "", "programs cannot read \"\"", -EOPNOTSUPP },
+		{ "a == 1 &&", "programs cannot read \"\"", -EOPNOTSUPP },
+	};
+
+	for (unsigned int i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		assert_int_equal(compile(cases[i].text), cases[i].err);
+		assert_non_null(strstr(why.text, cases[i].reason));
+	}
+}
+
+/* `n` times the unit, between a beginning and an end. */
+static int compile_repeated(const char *begin, const char *unit, unsigned int n, const char *end)
+{
+	char *text = calloc(1, strlen(begin) + n * strlen(unit) + strlen(end) + 1);
+	int err;
+
+	assert_non_null(text);
+	strcpy(text, begin);
+	for (unsigned int i = 0; i < n; i++)
+		strcat(text, unit);
+	strcat(text, end);
+	err = compile(text);
+	free(text);
+	return err;
+}
+
+static void long_and_deep_filters_are_taken_or_refused(void **state)
+{
+	assert_int_equal(compile_repeated("a == 1", " && a == 1", ABI_CONDITIONS - 1, ""), 0);
+	assert_true(admits(1) && !admits(0));
+	assert_int_equal(compile_repeated("a == 1", " && a == 1", ABI_CONDITIONS, ""),
+			 -EOPNOTSUPP);
+	assert_int_equal(compile_repeated("", "!", 30, "a == 1"), 0);
+	assert_true(admits(1) && !admits(0));
+	assert_int_equal(compile_repeated("", "!", 4000, "a == 1"), -EOPNOTSUPP);
+	assert_int_equal(compile_repeated("", "(", 4000, ""), -EOPNOTSUPP);
+	assert_int_equal(compile_repeated("a", "b", 4000, " == 1"), -EOPNOTSUPP);
+	assert_int_equal(compile_repeated("path == '", "x", ABI_PATTERN - 1, "'"), 0);
+	assert_int_equal(compile_repeated("path == '", "x", ABI_PATTERN, "'"), -EOPNOTSUPP);
+	assert_int_equal(compile_repeated("path == 'x'",
+					  " || path == 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx'",
+					  20, ""), -EOPNOTSUPP);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(and_binds_closer_than_or_and_not_than_both),
+		cmocka_unit_test(a_number_has_the_fields_size_and_sign),
+		cmocka_unit_test(a_value_is_a_field_or_a_name_that_all_events_have),
+		cmocka_unit_test(a_pattern_has_a_star_at_its_beginning_and_end),
+		cmocka_unit_test(what_programs_cannot_evaluate_is_refused_with_its_place),
+		cmocka_unit_test(long_and_deep_filters_are_taken_or_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
