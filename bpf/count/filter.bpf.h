@@ -16,6 +16,11 @@
 #define TEXT_MAX 65535u		/* bytes: a text's length has 16 bits */
 
 const volatile struct abi_filter filter = {};
+/*
+ * 0, where loops begin.  Verifiers before Linux 6.7 follow one round only: they would take a
+ * constant, and what is read by it, for that of all rounds, and remove the code for others.
+ */
+__u32 filter_begin = 0;
 
 static __always_inline s64 number_extend(u64 value, u32 size, bool is_signed)
 {
@@ -50,13 +55,14 @@ static __always_inline bool number_holds(const volatile struct abi_condition *p,
 	u32 size = p->size;
 	u64 value = 0;
 
+	barrier_var(size);	/* or its bounds are lost */
 	if (p->operand == ABI_OPERAND_CPU)
 		value = bpf_get_smp_processor_id();
 	else if (p->operand == ABI_OPERAND_PID)
 		value = (u32)bpf_get_current_pid_tgid();
-	else if (size && size <= sizeof(value))
+	else if (size <= sizeof(value))
 		bpf_probe_read_kernel(&value, size, record + p->offset);
-	return number_matches(p, number_extend(value, size ?: 8, p->is_signed));
+	return number_matches(p, number_extend(value, size, p->is_signed));
 }
 
 /*
@@ -120,7 +126,7 @@ static __noinline bool text_holds(const void *at, u32 length, u32 which)
 	/* Without a length the text ends with NUL. */
 	struct text t = {
 		.at = at, .first = p->text, .length = p->length, .comparison = p->comparison,
-		.end = length ?: TEXT_MAX,
+		.end = length ?: TEXT_MAX, .next = filter_begin, .matched = filter_begin,
 	};
 
 	if (t.comparison != ABI_COMPARE_WHOLE && length < t.length)
@@ -168,7 +174,7 @@ static long filter_next(u32 i, struct filter_run *run)
 
 static __always_inline bool filter_admits(void *record)
 {
-	struct filter_run run = { .record = record };
+	struct filter_run run = { .record = record, .at = filter_begin };
 
 	if (!filter.n)
 		return true;

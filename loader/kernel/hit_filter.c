@@ -205,7 +205,8 @@ static void pattern_learn(const char *pattern, unsigned int length, uint8_t *aga
 }
 
 /* The kernel's patterns; true: "!" inverts it. */
-static bool pattern_take(struct parser *p, const char **from, size_t *len, struct abi_condition *c)
+static bool pattern_take(struct parser *p, const char **from, size_t *len,
+			 struct abi_condition *c)
 {
 	bool is_not = *len && **from == '!', first, last;
 
@@ -220,7 +221,8 @@ static bool pattern_take(struct parser *p, const char **from, size_t *len, struc
 	*len -= (size_t)first + last;
 	if (memchr(*from, '*', *len) || memchr(*from, '?', *len) || memchr(*from, '[', *len) ||
 	    memchr(*from, '\\', *len))
-		parser_fail(p, -EOPNOTSUPP, "patterns have a \"*\" at their beginning and end only");
+		parser_fail(p, -EOPNOTSUPP,
+			    "patterns have a \"*\" at their beginning and end only");
 	if (first || last)
 		c->comparison = !first ? ABI_COMPARE_BEGIN : last ? ABI_COMPARE_INSIDE :
 								    ABI_COMPARE_END;

@@ -336,3 +336,26 @@ os.execvp('load', ['load', 'calls=30'])"
 	expect own 'info 0 TRACEPOINT0 *' info 0 17
 	pmccontrol -l | grep -q "TRACEPOINT0 .*$ENTER"
 }
+
+# Those that count processes come last, because the kernel may hide a switch of these.
+@test "the examples of pmc.tracepoint(3)" {
+	local n
+	mapfile -t examples < <(sed -n 's/^\.Dl //p' "$BATS_TEST_DIRNAME/../../man/pmc.tracepoint.3")
+	[ ${#examples[@]} -eq 5 ]
+	printf 'all:\n\t@cat Makefile | wc -l\n' >Makefile
+	for n in 1 2; do
+		run bash -c "exec ${examples[n]} >/dev/null"
+		status_is 0
+		grep -q 'samples in "pmc.log"' <<<"$output"
+	done
+	bash -c "exec ${examples[3]}" >rows 2>&1 3>&- &
+	wait_for grep -q '^ *[0-9]' rows
+	kill -INT $!
+	wait $! || { cat rows; return 1; }
+	grep -q 'sched:sched_switch' rows
+	for n in 0 4; do
+		run bash -c "exec ${examples[n]} >/dev/null"
+		[ "$status" -eq 0 ] || unless_hidden "$output"
+		status_is 0
+	done
+}

@@ -201,9 +201,8 @@ static void long_and_deep_filters_are_taken_or_refused(void **state)
 	assert_int_equal(compile_repeated("a", "b", 4000, " == 1"), -EOPNOTSUPP);
 	assert_int_equal(compile_repeated("path == '", "x", ABI_PATTERN - 1, "'"), 0);
 	assert_int_equal(compile_repeated("path == '", "x", ABI_PATTERN, "'"), -EOPNOTSUPP);
-	assert_int_equal(compile_repeated("path == 'x'",
-					  " || path == 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx'",
-					  20, ""), -EOPNOTSUPP);
+	assert_int_equal(compile_repeated("path == 'x'", " || path == 'xxxxxxxxxxxxxxxxxxxxxxxxx'",
+					  30, ""), -EOPNOTSUPP);
 }
 
 int main(void)
