@@ -119,6 +119,7 @@ extern const struct event soft_events[4], soft_slice[1], hard_events[4], msr_eve
 void counters_open(struct counters *c, enum how how, const struct event *ev, unsigned int n,
 		   pid_t pid, bool descendants);
 void counters_close(struct counters *c);
+void log_to_nowhere(void);
 /* switch.c: until the programs of the last measurement are detached */
 void settle(void);
 /* tracepoint.c: numbered if bench_has_tracepoints() */

@@ -95,7 +95,7 @@ static pid_t floor_attach(void)
 	return pid;
 }
 
-static void log_to_nowhere(void)
+void log_to_nowhere(void)
 {
 	int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
 

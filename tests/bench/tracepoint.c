@@ -6,8 +6,10 @@
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -69,12 +71,10 @@ bool bench_has_tracepoints(void)
 }
 
 /* One call, in ns; the median ignores ticks. */
-static double call_time(enum how how, const struct event *ev, unsigned int n)
+static double calls_median(void)
 {
 	struct series chunks = { 0 };
-	struct counters c;
 
-	counters_open(&c, how, ev, n, getpid(), false);
 	for (unsigned int i = 0; i < CHUNKS; i++) {
 		double begin = now();
 
@@ -82,10 +82,20 @@ static double call_time(enum how how, const struct event *ev, unsigned int n)
 			(void)sched_get_priority_max(SCHED_OTHER);
 		add(&chunks, (now() - begin) / CALLS);
 	}
+	return median(&chunks);
+}
+
+static double call_time(enum how how, const struct event *ev, unsigned int n)
+{
+	struct counters c;
+	double ns;
+
+	counters_open(&c, how, ev, n, getpid(), false);
+	ns = calls_median();
 	counters_close(&c);
 	/* Programs that linger would be part of the next measurement. */
 	settle();
-	return median(&chunks);
+	return ns;
 }
 
 static void hit_test(const struct bench *b, const char *name, unsigned int first, unsigned int n,
@@ -101,6 +111,55 @@ static void hit_test(const struct bench *b, const char *name, unsigned int first
 		add(&base, call_time(HOW_BASE, NULL, 0));
 		add(&ours, call_time(HOW_OURS, &tracepoint_events[first], n));
 		add(&perf, call_time(HOW_PERF, &tracepoint_events[first], n));
+	}
+	subtract(&ours, &base);
+	subtract(&perf, &base);
+	report(&f);
+}
+
+/* Ours is sampled; perf evaluates a filter before it samples or counts. */
+static double filtered_time(bool perf)
+{
+	pmc_id_t id = 0;
+	double ns;
+	int fd = -1;
+
+	if (perf) {
+		fd = perf_open(&tracepoint_events[0], getpid(), false);
+		if (ioctl(fd, PERF_EVENT_IOC_SET_FILTER, "policy == 77"))
+			die("PERF_EVENT_IOC_SET_FILTER: %s", strerror(errno));
+	} else {
+		char spec[128];
+
+		snprintf(spec, sizeof(spec), "%s,filter=policy == 77", tracepoint_events[0].spec);
+		log_to_nowhere();
+		check_pmc(pmc_allocate(spec, PMC_MODE_TS, 0, PMC_CPU_ANY, &id, 1), spec);
+		check_pmc(pmc_attach(id, getpid()), "pmc_attach");
+		check_pmc(pmc_start(id), "pmc_start");
+	}
+	ns = calls_median();
+	if (perf) {
+		close(fd);
+	} else {
+		check_pmc(pmc_release(id), "pmc_release");
+		check_pmc(pmc_configure_logfile(-1), "pmc_configure_logfile");
+	}
+	settle();
+	return ns;
+}
+
+static void filter_test(const struct bench *b)
+{
+	struct series base = { 0 }, ours = { 0 }, perf = { 0 };
+	const struct figure f = {
+		.name = "hit that a filter keeps out", .unit = b->unit, .ours = &ours,
+		.other = &perf, .other_name = "perf per task", .judge = JUDGE_NOT,
+	};
+
+	for (unsigned int i = 0; i < b->reps; i++) {
+		add(&base, call_time(HOW_BASE, NULL, 0));
+		add(&ours, filtered_time(false));
+		add(&perf, filtered_time(true));
 	}
 	subtract(&ours, &base);
 	subtract(&perf, &base);
@@ -167,6 +226,7 @@ void bench_tracepoint(struct bench *b)
 	hit_test(b, "hit of a system call's tracepoint", 0, 1, 0.6);
 	hit_test(b, "hit of another tracepoint", 2, 1, 0.6);
 	hit_test(b, "hits of 4 tracepoints", 0, 4, 0.6);
+	filter_test(b);
 	miss_test(b);
 	start_test(b);
 }
