@@ -57,12 +57,12 @@ static int check_root(struct reason *why)
 
 static int check_kernel(struct reason *why)
 {
-	unsigned int major = 0, minor = 0;
+	int reaches = version_reaches(MIN_MAJOR, MIN_MINOR);
 	struct utsname u;
 
-	if (uname(&u) || sscanf(u.release, "%u.%u", &major, &minor) != 2)
+	if (reaches < 0 || uname(&u))
 		return deny(why, -ENOSYS, "this kernel's release names no version");
-	if (major > MIN_MAJOR || (major == MIN_MAJOR && minor >= MIN_MINOR))
+	if (reaches)
 		return 0;
 	return deny(why, -ENOSYS,
 		    "Linux %.40s is older than %u.%u, the first kernel with all that "

@@ -17,8 +17,8 @@
 
 const volatile struct abi_filter filter = {};
 /*
- * 0, where loops begin.  Verifiers before Linux 6.7 follow one round only: they would take a
- * constant, and what is read by it, for that of all rounds, and remove the code for others.
+ * 0, the index at which loops begin.  Verifiers before Linux 6.7 follow one round of a loop.  If
+ * the loop began with a constant, they would remove the code that only later rounds run.
  */
 __u32 filter_begin = 0;
 

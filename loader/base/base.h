@@ -24,5 +24,6 @@
 #include "lib/base/reason.h"
 #include "messages.h"
 #include "text.h"
+#include "version.h"
 
 #endif

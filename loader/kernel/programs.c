@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "lib/base/helper.h"
@@ -88,13 +87,7 @@ static bool kernel_may_fentry(const struct btf *btf, const char *function)
 /* See PREEMPTED_SINCE in bpf/count/maps.bpf.h. */
 static bool kernel_may_preempt(const struct btf *btf)
 {
-	struct utsname u;
-	unsigned int major = 0, minor = 0;
-
-	if (uname(&u) || sscanf(u.release, "%u.%u", &major, &minor) != 2)
-		major = ~0u;
-	return (major > 6 || (major == 6 && minor >= 19)) &&
-	       btf_has(btf, "bpf_preempt_disable", BTF_KIND_FUNC);
+	return version_reaches(6, 19) && btf_has(btf, "bpf_preempt_disable", BTF_KIND_FUNC);
 }
 
 /* True if a program of all system calls may be preempted, see bpf/count/tracepoint.bpf.c. */

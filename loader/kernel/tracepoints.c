@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "lib/base/helper.h"
@@ -164,11 +163,7 @@ static enum engine_need slot_need(const struct slot *s)
 /* Programs on perf's events are skipped where another one runs; before Linux 6.7 uncounted. */
 static int slot_check_record(const struct slot *s, struct reason *why)
 {
-	struct utsname u;
-	unsigned int major = 0, minor = 0;
-
-	if (!uname(&u) && sscanf(u.release, "%u.%u", &major, &minor) == 2 &&
-	    (major > 6 || (major == 6 && minor >= 7)))
+	if (version_reaches(6, 7) > 0)
 		return 0;
 	return deny(why, -EOPNOTSUPP, "%s: before Linux 6.7 hits are sampled without a filter, but "
 		    "for those of system calls: leave it out, or count", s->name);

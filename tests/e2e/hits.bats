@@ -222,10 +222,8 @@ CALL=syscalls:sys_enter_sched_get_priority_max
 # PERF-306
 @test "a filter of texts chooses the hits inside of the kernel that are sampled" {
 	exec=sched:sched_process_exec
-	refused=0
 	[[ $(uname -r) =~ ^([0-9]+)\.([0-9]+) ]]
-	((BASH_REMATCH[1] > 6 || (BASH_REMATCH[1] == 6 && BASH_REMATCH[2] >= 7))) || refused=1
-	if [ $refused -eq 1 ]; then
+	if ((BASH_REMATCH[1] < 6 || (BASH_REMATCH[1] == 6 && BASH_REMATCH[2] < 7))); then
 		refuses '*before Linux 6.7 hits are sampled without a filter*' \
 			pmcstat -q -n 1 -O none -P "$exec,filter=pid > 0" true
 		return
