@@ -247,6 +247,26 @@ struct sighand_struct {
 	struct k_sigaction action[64];
 };
 
+struct kernfs_node {
+	u64 id;
+	void *priv;
+};
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+	struct cgroup_subsys_state *parent;
+};
+struct cgroup {
+	struct cgroup_subsys_state self;
+	struct kernfs_node *kn;
+};
+enum cgroup_subsys_id {
+	perf_event_cgrp_id = 7,
+	CGROUP_SUBSYS_COUNT = 16,
+};
+struct css_set {
+	struct cgroup_subsys_state *subsys[CGROUP_SUBSYS_COUNT];
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	int on_cpu;
@@ -274,6 +294,7 @@ struct task_struct {
 	struct list_head thread_node;
 	struct task_struct *real_parent;
 	const struct cred *cred;
+	struct css_set *cgroups;
 	unsigned long nvcsw, nivcsw;
 	unsigned long min_flt, maj_flt;
 	struct uprobe_task *utask;

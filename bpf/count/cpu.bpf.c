@@ -26,14 +26,20 @@ static __always_inline struct abi_cpu *perf_step(u32 cpu, int step)
 	return bpf_map_lookup_elem(&cpus, &cpu);
 }
 
+/* In cgroup.bpf.c: ends the slice of a cgroup, whose counters are about to go, or begins one. */
+extern int cgroup_flush(void);
+
 /* Only this tracepoint shows the direction: a CPU that goes down has a target below this step. */
 SEC("tp_btf/cpuhp_enter")
 int BPF_PROG(on_cpu_step, unsigned int cpu, int target, int step, void *fn)
 {
 	struct abi_cpu *c = perf_step(cpu, step);
 
-	if (c)
-		c->leaving = target < step;
+	if (!c)
+		return 0;
+	c->leaving = target < step;
+	if (c->leaving)
+		cgroup_flush();
 	return 0;
 }
 
@@ -53,6 +59,9 @@ int BPF_PROG(on_cpu_stepped, unsigned int cpu, int state, int step, int result)
 		c->downs++;
 	c->away = c->leaving ? ABI_CPU_AWAY : ABI_CPU_HERE;
 	c->changes++;
+	/* Whatever is measured and runs here before the daemon has opened new events is lost. */
+	if (!c->leaving)
+		cgroup_flush();
 	__sync_fetch_and_add(&cpu_changes, 1);
 	bpf_ringbuf_output(&cpu_bell, &bell, sizeof(bell), WAKE_NOW);
 	return 0;

@@ -47,16 +47,19 @@ static __always_inline u32 seen_switch(struct abi_open *o, struct task_struct *p
 }
 
 /* The same at any other moment. */
-static __always_inline u32 seen_task(struct abi_open *o, struct task_struct *task)
+static __always_inline u32 seen_now(struct abi_open *o, struct task_struct *task)
 {
 	u64 now = seen_while(task), seen = o->seen;
 
-	if (!switches_watched)
-		return 0;
 	o->seen = now;
 	if (!seen)
 		return 0;
 	return SWITCHES_COUNTED ? now - seen : now != seen;
+}
+
+static __always_inline u32 seen_task(struct abi_open *o, struct task_struct *task)
+{
+	return switches_watched ? seen_now(o, task) : 0;
 }
 
 /* True if a switch was hidden; a cheap test for programs that run in the task. */

@@ -5,6 +5,7 @@
 
 #include "seen.bpf.h"
 #include "slice_log.bpf.h"
+#include "source.bpf.h"
 
 /*
  * The companion module's function, see kmod/pmcbpf_msr.h.  If reads_msr is false, the verifier does
@@ -12,17 +13,9 @@
  */
 extern __u64 pmcbpf_msr_read(__u32 reg) __weak __ksym;
 
-/*
- * A lost counter reads as an error: its count stands still, and the reader is notified.  The same
- * holds for a CPU that has come online and has no event, or a dead one, until the daemon opens one.
- * If the daemon removed the source, another kind of event counts instead.
- */
 static __always_inline u64 source_lost(struct abi_cpu *c, u32 source)
 {
-	if (!(c->out >> (source & 63) & 1)) {
-		__sync_fetch_and_or(&lost_sources, 1ull << (source & 63));
-		__sync_fetch_and_or(&c->lost, 1ull << (source & 63));
-	}
+	source_note_lost(c, source);
 	return c->start[source & 63];
 }
 

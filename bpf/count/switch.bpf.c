@@ -228,6 +228,9 @@ __noinline int slice_catch_up(void)
 	return 0;
 }
 
+/* In cgroup.bpf.c. */
+extern int cgroup_flush(void);
+
 /* Brings the counts of this CPU's process up to date, unless it interrupts a changing slice. */
 static __always_inline void flush_here(void)
 {
@@ -238,6 +241,7 @@ static __always_inline void flush_here(void)
 
 	if (!c)
 		return;
+	cgroup_flush();
 	c->again = c->busy;
 	if (c->busy)
 		return;

@@ -17,6 +17,8 @@ static void pages_take(const struct wire_allocate_rep *rep, struct exchange *x)
 		read_table_pages(t, x->fds[0], x->fds[1], rep->ncpu);
 	if (t)
 		read_table_add(t, rep->pos, rep->pmcid);
+	if (!t || rep->pos >= WIRE_PAGE_PMCS)
+		client_unplaced_add(&pmc_lib, rep->pmcid);
 	client_table_publish(&pmc_lib, t);
 	client_exchange_close(x);
 }
@@ -66,6 +68,7 @@ static void table_remove(pmc_id_t pmcid)
 
 	if (t)
 		read_table_remove(t, pmcid);
+	client_unplaced_remove(&pmc_lib, pmcid);
 	client_table_publish(&pmc_lib, t);
 }
 

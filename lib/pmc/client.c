@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "client.h"
+#include "lib/base/array.h"
 #include "spawn.h"
 
 /* After so many microseconds a waiting call lets signals end the program. */
@@ -44,6 +45,33 @@ void client_table_reclaim(struct lib *l)
 	sigdefer_end();
 }
 
+/* Without memory, what pmc_class() is asked about such a PMC is refused; everything else works. */
+void client_unplaced_add(struct lib *l, uint32_t pmcid)
+{
+	if (!array_reserve(l->unplaced, l->unplaced_room, l->nunplaced + 1))
+		l->unplaced[l->nunplaced++] = pmcid;
+}
+
+void client_unplaced_remove(struct lib *l, uint32_t pmcid)
+{
+	for (size_t i = 0; i < l->nunplaced; i++)
+		if (l->unplaced[i] == pmcid)
+			l->unplaced[i--] = l->unplaced[--l->nunplaced];
+}
+
+bool client_has_unplaced(struct lib *l, uint32_t pmcid)
+{
+	bool found = false;
+
+	sigdefer_begin();
+	pthread_mutex_lock(&l->table);
+	for (size_t i = 0; i < l->nunplaced && !found; i++)
+		found = l->unplaced[i] == pmcid;
+	pthread_mutex_unlock(&l->table);
+	sigdefer_end();
+	return found;
+}
+
 /* Caller holds io. */
 static void client_drop(struct lib *l, enum lib_state state)
 {
@@ -55,6 +83,7 @@ static void client_drop(struct lib *l, enum lib_state state)
 	t = client_table_change(l);
 	if (t)
 		*t = (struct read_table){ .counter = t->counter };
+	l->nunplaced = 0;
 	client_table_publish(l, t);
 }
 

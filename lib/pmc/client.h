@@ -46,6 +46,11 @@ void client_table_publish(struct lib *l, struct read_table *t);
 /* For a reader: see read_share_leave(). */
 void client_table_reclaim(struct lib *l);
 
+/* PMCs that have no place on the page; between client_table_change() and client_table_publish(). */
+void client_unplaced_add(struct lib *l, uint32_t pmcid);
+void client_unplaced_remove(struct lib *l, uint32_t pmcid);
+bool client_has_unplaced(struct lib *l, uint32_t pmcid);	/* at any time */
+
 /* Closes the descriptors that a reply brought. */
 void client_exchange_close(struct exchange *x);
 

@@ -49,6 +49,8 @@ struct lib {
 
 	pthread_mutex_t table;
 	struct read_shared reads;
+	uint32_t *unplaced;		/* PMCs that have no place on the page, … */
+	size_t nunplaced, unplaced_room; /* … under the lock `table` as well */
 
 	pthread_mutex_t groups;
 	struct group *group;		/* a list; group.c */

@@ -240,7 +240,7 @@ static bool pmc_is_allocated(struct lib *l, pmc_id_t pmcid)
 	found = read_table_has(&v->table, pmcid);
 	if (read_share_leave(&l->reads, v, false) || moved)
 		client_table_reclaim(l);
-	return found;
+	return found || client_has_unplaced(l, pmcid);
 }
 
 /* Handles carry their class; all PMCs of a class can do the same. */

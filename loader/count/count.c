@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cgroup_events.h"
+#include "cgroup.h"
+#include "cgroup_slices.h"
 #include "count_group.h"
 #include "count_pay.h"
 #include "cpu_event.h"
@@ -61,6 +62,7 @@ int count_write(struct count *c, uint64_t value, struct reason *why)
 	if (c->backend->read_only)
 		return 0;
 	slices_forget(c);
+	cgroup_slices_forget(c);
 	err = count_read(c, &now, why);
 	if (err)
 		return err;
@@ -82,7 +84,7 @@ static int count_begin_process(struct count *c, struct reason *why)
 {
 	int err;
 
-	if (c->pos >= ABI_COUNTS)
+	if (c->pos >= ABI_COUNTS && !c->spec.cgroup)
 		return deny(why, -EINVAL,
 			    "a process can own at most %d process-scope PMCs", ABI_COUNTS);
 	if (c->spec.row >= TARGET_ROWS)
@@ -126,9 +128,10 @@ int count_new(struct engine *e, struct count_owner *o, const struct count_spec *
 	c->spec.probe = NULL;
 	if (c->pos != ~0u) {
 		o->pos_used |= 1ull << c->pos;
-		c->zero = slices_sum(c);
 		slices_forget(c);
 	}
+	if (c->pos != ~0u && !c->cgroup)
+		c->zero = slices_sum(c);
 	hotplug_add(e->hotplug, c);
 	DEBUG(e->debug, MD, ALLOCATE, "row %u PMC 0x%08x: %s", spec->row, spec->pmcid,
 	      c->backend->name);
@@ -163,10 +166,10 @@ void count_free(struct count *c)
 	if (!c->spec.system)
 		target_leave_all(c->e->targets, c);
 	task_events_close(c);
+	cgroup_free(c);
 	if (c->spec.holder->end)
 		c->spec.holder->end(c);
 	cpu_event_close(c);
-	cgroup_events_free(c);
 	count_pay_back(c);
 	count_state_unhold(c);
 	if (c->pos != ~0u) {

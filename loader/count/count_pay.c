@@ -28,6 +28,14 @@ void count_pay_back(struct count *c)
 	c->paid_events = c->paid_sources = 0;
 }
 
+void count_pay_on(struct count *from, struct count *to, unsigned int events, unsigned int sources)
+{
+	from->paid_events -= events;
+	from->paid_sources -= sources;
+	to->paid_events += events;
+	to->paid_sources += sources;
+}
+
 /* A register's source takes one of few places, an event's a descriptor for each CPU. */
 static enum pool_kind count_pay_pool(const struct count_row *row)
 {

@@ -5,7 +5,7 @@
  */
 #include <errno.h>
 
-#include "cgroup_events.h"
+#include "cgroup.h"
 #include "count_pay.h"
 #include "count_row.h"
 #include "cpu_event.h"
@@ -40,14 +40,19 @@ static int hold_counter_fits(const struct count *c, const struct perf_event_spec
 static int hold_counter_rank(const struct engine *e, const struct count_spec *spec)
 {
 	const struct count_row *row = target_count_row(e->targets, spec->row);
+	bool differs, cgroups = spec->cgroup;
+	const struct count *c;
 
 	if (LIST_EMPTY(&row->users))
 		return 0;
-	/* On one CPU, a cgroup's event and another one of the row would count at once. */
-	if (spec->cgroup || LIST_FIRST(&row->users)->spec.cgroup)
-		return -1;
-	return row->per_task || spec->sampling || spec->thread ||
-	       !perf_spec_same(&row->spec, &spec->event);
+	differs = row->per_task || spec->sampling || spec->thread ||
+		  !perf_spec_same(&row->spec, &spec->event);
+	LIST_FOREACH(c, &row->users, on_row)
+		cgroups |= c->spec.cgroup;
+	if (!cgroups)
+		return differs;
+	/* On one CPU, perf's event of a cgroup and another one of the row would count at once. */
+	return row->source < 0 || differs || (spec->cgroup && !cgroup_is_sliced(e, spec)) ? -1 : 0;
 }
 
 static int hold_counter_system(struct count *c, struct reason *why)
@@ -80,6 +85,23 @@ static int hold_counter_tasks(struct count *c, struct count_row *row, struct rea
 	return 0;
 }
 
+static int hold_counter_cgroup(struct count *c, struct count_row *row,
+			       const struct perf_event_spec *spec, struct reason *why)
+{
+	bool sliced = cgroup_is_sliced(c->e, &c->spec);
+	int err = sliced && LIST_EMPTY(&row->users) ? count_row_begin(c, spec, why) : 0;
+
+	if (err)
+		return err;
+	if (sliced)
+		c->source = row->source;
+	err = cgroup_new(c, why);
+	count_row_add(c);
+	if (err)
+		count_row_leave(c);
+	return err;
+}
+
 static int hold_counter_process(struct count *c, struct reason *why)
 {
 	struct count_row *row = target_count_row(c->e->targets, c->spec.row);
@@ -90,12 +112,8 @@ static int hold_counter_process(struct count *c, struct reason *why)
 		return err;
 	if (c->spec.sampling || c->spec.thread)
 		return hold_counter_tasks(c, row, why);
-	if (c->spec.cgroup) {
-		err = cgroup_events_new(c, why);
-		if (!err)
-			count_row_add(c);
-		return err;
-	}
+	if (c->spec.cgroup)
+		return hold_counter_cgroup(c, row, &spec, why);
 	c->backend = &backend_slices;
 	if (LIST_EMPTY(&row->users)) {
 		err = count_row_begin(c, &spec, why);

@@ -5,7 +5,7 @@
  */
 #include <errno.h>
 
-#include "cgroup_events.h"
+#include "cgroup.h"
 #include "count_pay.h"
 #include "count_row.h"
 #include "cpu_event.h"
@@ -54,6 +54,20 @@ static bool hold_own_tasks(const struct count *c)
 	       (c->spec.thread || (c->spec.sampling && !hold_own_hits(c)));
 }
 
+static int hold_own_cgroup(struct count *c, struct reason *why)
+{
+	int err = -ENOSYS;
+
+	if (hold_own_hits(c) && cgroup_is_sliced(c->e, &c->spec))
+		err = hold_tracepoint(c, why);
+	if (err && err != -ENOSYS)
+		return err;
+	err = cgroup_new(c, why);
+	if (err && c->source >= 0)
+		hold_tracepoint_end(c);
+	return err;
+}
+
 static int hold_own_process(struct count *c, struct reason *why)
 {
 	struct targets *ts = c->e->targets;
@@ -61,7 +75,7 @@ static int hold_own_process(struct count *c, struct reason *why)
 	int err;
 
 	if (c->spec.cgroup)
-		return cgroup_events_new(c, why);
+		return hold_own_cgroup(c, why);
 	if (c->spec.from == COUNT_FROM_OFFCPU)
 		return hold_own_offcpu(c, why);
 	if (hold_own_tasks(c)) {

@@ -85,6 +85,7 @@ static int skel_load(struct engine *e, const struct reason *no_msr, struct reaso
 	err = bpf_map__set_max_entries(e->skel->maps.events, ABI_MAX_SOURCES * e->ncpu);
 	err = err ?: bpf_map__set_max_entries(e->skel->maps.cpus, e->ncpu);
 	err = err ?: bpf_map__set_max_entries(e->skel->maps.rings, e->ncpu);
+	err = err ?: cgroups_size(e->skel, e->ncpu);
 	err = err ?: bpf_map__set_max_entries(e->skel->maps.execs, notes_execs_size(e->ncpu));
 	/* libbpf 1.1 cannot resize an inner map that it has only parsed: pass a sized one. */
 	template = owner_maps_create(e->ncpu);
@@ -160,7 +161,8 @@ static int engine_load(struct engine *e, struct reason *why)
 	e->offcpus = offcpus_new(e);
 	if (!e->offcpus)
 		return -ENOMEM;
-	err = notes_begin(e, why);
+	err = cgroups_new(e, &e->cgroups, why);
+	err = err ?: notes_begin(e, why);
 	err = err ?: sources_begin(e);
 	err = err ?: cpu_bell_begin(e, why);
 	err = err ?: unwinder_new(e, &e->unwinder, why);
@@ -205,6 +207,7 @@ void engine_free(struct engine *e)
 	cpu_bell_free(e->cpu_bell);
 	owner_maps_free(e->owner_maps);
 	offcpus_free(e->offcpus);
+	cgroups_free(e->cgroups);
 	notes_free(e->notes);
 	unwinder_free(e->unwinder);
 	skel_unload(e);
@@ -263,7 +266,7 @@ static void engine_update_finals(struct engine *e)
 
 int engine_need(struct engine *e, enum engine_need what, struct reason *why)
 {
-	bool first = what == NEED_SWITCH && !programs_needed(e->programs, what);
+	bool first = !programs_needed(e->programs, what);
 	int err;
 
 	if (what == NEED_MAPPINGS && !programs_attached(e->programs, what))
@@ -273,13 +276,18 @@ int engine_need(struct engine *e, enum engine_need what, struct reason *why)
 		engine_update_finals(e);
 	if (err || !first)
 		return err;
-	switches_begin(e);
-	err = flush_all(e->flush);
+	if (what == NEED_SWITCH) {
+		switches_begin(e);
+		err = flush_all(e->flush);
+	} else if (what == NEED_CGROUP) {
+		err = cgroups_watch(e->cgroups);
+	}
 	if (err) {
-		programs_unneed(e->programs, what);
+		engine_unneed(e, what);
 		return flush_deny(err, why);
 	}
-	switches_watch(e);
+	if (what == NEED_SWITCH)
+		switches_watch(e);
 	return 0;
 }
 
@@ -288,16 +296,21 @@ void engine_unneed(struct engine *e, enum engine_need what)
 	programs_unneed(e->programs, what);
 	if (!programs_needed(e->programs, NEED_SWITCH))
 		switches_unwatch(e);
+	if (!programs_needed(e->programs, NEED_CGROUP))
+		cgroups_unwatch(e->cgroups);
 }
 
 int engine_settle(struct engine *e)
 {
 	bool switches = programs_attached(e->programs, NEED_SWITCH);
+	bool cgroups = programs_attached(e->programs, NEED_CGROUP);
 	int hits = tracepoints_settle(e->tracepoints);
 	int ms = programs_settle(e->programs);
 
 	if (switches && !programs_attached(e->programs, NEED_SWITCH))
 		switches_end(e);
+	if (cgroups && !programs_attached(e->programs, NEED_CGROUP))
+		cgroups_end(e->cgroups);
 	engine_update_finals(e);
 	return hits < 0 || (ms >= 0 && ms < hits) ? ms : hits;
 }

@@ -9,6 +9,7 @@
 
 #include "bpf/count/count_abi.h"
 #include "breakpoints.h"
+#include "cgroups.h"
 #include "cpu_bell.h"
 #include "flush.h"
 #include "gauge.h"
@@ -57,6 +58,7 @@ struct engine {
 	struct unwinder *unwinder;	/* tables and mappings for stacks */
 	struct owner_maps *owner_maps;	/* owners' counts */
 	struct offcpus *offcpus;	/* PMCs that sample waits */
+	struct cgroups *cgroups;	/* PMCs of cgroups */
 	unsigned int walks;		/* under way: forks are noted for them, see target_map.h */
 	struct fibers *fibers;
 	char *log;			/* the verifier's, during load */

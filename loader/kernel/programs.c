@@ -118,6 +118,7 @@ int programs_choose(struct engine *e, bool reads_msr, struct reason *why)
 	bool dead = struct_has(btf, "task_struct", "on_cpu") &&
 		    kernel_may_fentry(btf, "put_task_struct_rcu_user");
 	bool areas = kernel_may_fentry(btf, "perf_event_mmap");
+	bool cgroups = kernel_may_fentry(btf, "__perf_cgroup_move");
 	bool unmaps = kernel_may_fentry(btf, "__vm_munmap") &&
 		      kernel_may_fentry(btf, "vm_mmap_pgoff");
 
@@ -150,6 +151,10 @@ int programs_choose(struct engine *e, bool reads_msr, struct reason *why)
 	bpf_program__set_autoload(skel->progs.on_map_over, unmaps);
 	bpf_program__set_autoload(skel->progs.on_munmap_call, !unmaps);
 	bpf_program__set_autoload(skel->progs.on_mmap_call, !unmaps);
+	bpf_program__set_autoload(skel->progs.on_cgroup_switch, cgroups);
+	bpf_program__set_autoload(skel->progs.on_cgroup_move, cgroups);
+	bpf_program__set_autoload(skel->progs.cgroup_learn, cgroups);
+	skel->rodata->cgroups_here = cgroups;
 	bpf_program__set_autoload(skel->progs.on_probe, probes_here());
 	bpf_program__set_autoload(skel->progs.on_probe_enter, probes_here());
 	skel->rodata->labels = kernel_has_labels();
@@ -257,6 +262,10 @@ static void need_programs(const struct programs *p, enum engine_need what,
 		break;
 	case NEED_OFFCPU:
 		prog[0] = program_if_loaded(p->skel->progs.on_offcpu);
+		break;
+	case NEED_CGROUP:
+		prog[0] = program_if_loaded(p->skel->progs.on_cgroup_switch);
+		prog[1] = program_if_loaded(p->skel->progs.on_cgroup_move);
 		break;
 	case NEED_UNMAP:
 		prog[0] = program_if_loaded(p->skel->progs.on_unmap) ?:

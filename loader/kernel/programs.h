@@ -27,6 +27,7 @@ enum engine_need {
 	NEED_CALL_EXIT,
 	NEED_SWITCH_HIT, /* … and of context switches */
 	NEED_OFFCPU,	/* waits of threads */
+	NEED_CGROUP,	/* slices of cgroups */
 	NEED_UNMAP,	/* executable memory that targets unmap; takes tracefs, except where
 			   programs may be attached to functions */
 	NEED_MAPPINGS,	/* executable mappings of all processes, for unwinding; likewise */

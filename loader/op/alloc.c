@@ -244,6 +244,37 @@ static bool may_open_none(const struct request *rq, const struct allocation *p)
 	return alone >= user_share(u, p->rows);
 }
 
+#define ID_CPUS (PMC_ID_TO_CPU(~0u) + 1)
+
+/*
+ * The PMC's handle.  A process may have many PMCs of cgroups on a row: where the handles of others
+ * have the CPU, theirs have any number that makes the handle unique; 0: there is none left.
+ */
+static uint32_t make_id(const struct owner *o, const struct allocation *p, unsigned int row)
+{
+	uint32_t cpu = p->system ? p->cpu : (uint32_t)PMC_CPU_ANY;
+	bool used[ID_CPUS] = { false };
+	const struct pmc *other;
+
+	if (p->spec.cgroup) {
+		TAILQ_FOREACH(other, &o->pmcs, owned)
+			if (other->row == row && !pmc_is_system(other))
+				used[PMC_ID_TO_CPU(other->id)] = true;
+		for (cpu = ID_CPUS - 1; used[cpu]; cpu--)
+			if (!cpu)
+				return 0;
+	}
+	return PMC_ID_MAKE_ID(cpu, p->a->mode, p->class->info.class, row);
+}
+
+/* True if the owner has no room for another such PMC on the row. */
+static bool is_own(const struct owner *o, const struct allocation *p, unsigned int row)
+{
+	if (p->spec.cgroup)
+		return !make_id(o, p, row);
+	return pmc_own_on_row(o, row, p->system, p->cpu);
+}
+
 /* The rows that may be taken, best first. */
 static unsigned int choose_rows(struct request *rq, struct allocation *p,
 				struct row_choice *choices, struct refusals *rs)
@@ -258,8 +289,8 @@ static unsigned int choose_rows(struct request *rq, struct allocation *p,
 		const struct row *r = &rq->d->rows.rows[row];
 		struct row_request q = {
 			.system = p->system, .cpu = p->cpu, .shareable = shareable,
-			.own = pmc_own_on_row(o, row, p->system, p->cpu),
-			.target = row < TARGET_ROWS && targets >> row & 1,
+			.own = is_own(o, p, row),
+			.target = !p->spec.cgroup && row < TARGET_ROWS && targets >> row & 1,
 			.reserved = !o->user->privileged && row_is_reserved(p->class, row, reserve),
 			.no_more = no_more,
 		};
@@ -280,12 +311,6 @@ static unsigned int choose_rows(struct request *rq, struct allocation *p,
 	}
 	row_order(choices, n);
 	return n;
-}
-
-static uint32_t make_id(const struct allocation *p, unsigned int row)
-{
-	return PMC_ID_MAKE_ID(p->system ? p->cpu : (uint32_t)PMC_CPU_ANY, p->a->mode,
-			      p->class->info.class, row);
 }
 
 /*
@@ -314,7 +339,7 @@ static int take_row(struct request *rq, struct allocation *p, struct pmc *pmc)
 	}
 	for (unsigned int i = 0; i < n; i++) {
 		p->spec.row = choices[i].row;
-		p->spec.pmcid = make_id(p, choices[i].row);
+		p->spec.pmcid = make_id(o, p, choices[i].row);
 		row_name(&rq->d->rows, choices[i].row, p->spec.row_name, sizeof(p->spec.row_name));
 		err = count_new(rq->d->engine, o->counts, &p->spec, &pmc->count, why);
 		DEBUG(&rq->d->debug, PMC, ALLOCATEROW, "pid %d row %u rank %d: %s", o->cred.pid,

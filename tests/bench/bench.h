@@ -120,6 +120,24 @@ void counters_open(struct counters *c, enum how how, const struct event *ev, uns
 		   pid_t pid, bool descendants);
 void counters_close(struct counters *c);
 void log_to_nowhere(void);
+
+/* cgroup.c: cgroups, one event in each; false: they cannot be made here, which is noted */
+#define CGROUPS 20
+struct cgroups {
+	char top[128];		/* of the hierarchy */
+	bool mounted;		/* … by us */
+	pid_t pid;
+	unsigned int n;
+	int folder[CGROUPS];
+	enum how how;
+	pmc_id_t id[CGROUPS];
+	int fd[CGROUPS];
+};
+bool cgroups_make(const struct bench *b, struct cgroups *g);
+void cgroups_remove(struct cgroups *g);
+void cgroup_enter(const struct cgroups *g, unsigned int i);
+void cgroups_count(const struct bench *b, struct cgroups *g, enum how how, const struct event *ev);
+void cgroups_count_end(struct cgroups *g);
 /* switch.c: until the programs of the last measurement are detached */
 void settle(void);
 /* tracepoint.c: numbered if bench_has_tracepoints() */

@@ -113,6 +113,7 @@ static bool has_hardware(void)
 		    info->pm_classes[i].pm_class != PMC_CLASS_TSC &&
 		    info->pm_classes[i].pm_class != PMC_CLASS_TRACEPOINT &&
 		    info->pm_classes[i].pm_class != PMC_CLASS_PROBE &&
+		    info->pm_classes[i].pm_class != PMC_CLASS_BREAKPOINT &&
 		    info->pm_classes[i].pm_class != PMC_CLASS_MSR)
 			return true;
 	return false;

@@ -21,6 +21,7 @@ enum pair {
 	PAIR_CHILD,		/* the other is the target's child and is measured as well */
 	PAIR_SPLIT,		/* … and one PMC is the parent's alone: their accounts differ */
 	PAIR_NEITHER,		/* a third process is measured, which sleeps */
+	PAIR_CGROUPS,		/* they are in two of the cgroups that are counted */
 };
 
 struct pipes {
@@ -130,8 +131,20 @@ void settle(void)
 	nanosleep(&moment, NULL);
 }
 
-static double one_run(const struct bench *b, enum pair pair, enum how how, const struct event *ev,
-		      unsigned int n)
+/* A player of the pair that is not the other's child. */
+static pid_t player_of(const struct bench *b, enum pair pair, const struct cgroups *g,
+		       unsigned int which)
+{
+	pid_t pid = player(b);
+
+	/* Before it plays, and after all that a real-time thread may not do in a cgroup. */
+	if (!pid && pair == PAIR_CGROUPS)
+		cgroup_enter(g, which);
+	return pid;
+}
+
+static double one_run(const struct bench *b, enum pair pair, struct cgroups *g, enum how how,
+		      const struct event *ev, unsigned int n)
 {
 	bool related = pair == PAIR_CHILD || pair == PAIR_SPLIT;
 	struct counters c;
@@ -141,7 +154,7 @@ static double one_run(const struct bench *b, enum pair pair, enum how how, const
 	double t;
 
 	open_pipes(&p);
-	a = player(b);
+	a = player_of(b, pair, g, 0);
 	if (!a) {
 		if (related)
 			play_with_child(&p, b);
@@ -150,7 +163,7 @@ static double one_run(const struct bench *b, enum pair pair, enum how how, const
 		_exit(0);
 	}
 	if (!related) {
-		other = player(b);
+		other = player_of(b, pair, g, 1);
 		if (!other) {
 			pong(&p);
 			_exit(0);
@@ -158,7 +171,10 @@ static double one_run(const struct bench *b, enum pair pair, enum how how, const
 	}
 	if (pair == PAIR_NEITHER)
 		third = sleeper();
-	counters_open(&c, how, ev, n, third ? third : a, related);
+	if (pair == PAIR_CGROUPS)
+		cgroups_count(b, g, how, ev);
+	else
+		counters_open(&c, how, ev, n, third ? third : a, related);
 	/* A PMC without work at a switch: it only makes the accounts differ. */
 	if (pair == PAIR_SPLIT && how == HOW_OURS)
 		own = pmc_open(&soft_events[0], a, 0);
@@ -172,7 +188,10 @@ static double one_run(const struct bench *b, enum pair pair, enum how how, const
 		end(third);
 	if (pair == PAIR_SPLIT && how == HOW_OURS)
 		check_pmc(pmc_release(own), "pmc_release");
-	counters_close(&c);
+	if (pair == PAIR_CGROUPS)
+		cgroups_count_end(g);
+	else
+		counters_close(&c);
 	close_pipes(&p);
 	return t;
 }
@@ -213,6 +232,11 @@ static const struct test tests[] = {
 	  HOW_FLOOR, "empty tp_btf", JUDGE_DIFFERENCE, 40 },
 	{ "switch target/other, 1 hardware, 1 MSR", PAIR_STRANGER, true, msr_events, 2,
 	  HOW_OURS, "2 hardware PMCs", JUDGE_DIFFERENCE, 100 },
+	{ "switch between cgroups, 20 hardware PMCs", PAIR_CGROUPS, true, hard_events, 1,
+	  HOW_PERF, "perf per cgroup", JUDGE_RATIO, 0.3 },
+	/* An event that perf switches at no cost of hardware. */
+	{ "switch between cgroups, 20 SOFT PMCs", PAIR_CGROUPS, false, &soft_events[1], 1,
+	  HOW_PERF, "perf per cgroup", JUDGE_NOT, 0 },
 	{ "switch target/other, 1 SOFT PMC", PAIR_STRANGER, false, soft_events, 1,
 	  HOW_PERF, "perf per task", JUDGE_RATIO, 0.05 },
 	{ "switch target/other, 4 SOFT PMCs", PAIR_STRANGER, false, soft_events, 4,
@@ -256,7 +280,7 @@ static bool needs_tracepoints(const struct test *t)
 	return t->ev == rare_tracepoints || t->other == HOW_SWITCHES || t->other == HOW_WAKEUPS;
 }
 
-static void one_test(const struct bench *b, const struct test *t)
+static void one_test(const struct bench *b, struct cgroups *g, const struct test *t)
 {
 	/* Ours against ours: another event replaces the register. */
 	const struct event *other_ev = t->other == HOW_OURS ? hard_events : t->ev;
@@ -267,11 +291,11 @@ static void one_test(const struct bench *b, const struct test *t)
 	};
 
 	for (unsigned int i = 0; i < b->reps; i++) {
-		add(&base, one_run(b, t->pair, HOW_BASE, NULL, 0));
+		add(&base, one_run(b, t->pair, g, HOW_BASE, NULL, 0));
 		if (t->other == HOW_BASE)
 			continue;
-		add(&ours, one_run(b, t->pair, ours_beside(t->other), t->ev, t->n));
-		add(&other, one_run(b, t->pair, t->other, other_ev, t->n));
+		add(&ours, one_run(b, t->pair, g, ours_beside(t->other), t->ev, t->n));
+		add(&other, one_run(b, t->pair, g, t->other, other_ev, t->n));
 	}
 	subtract(&ours, &base);
 	subtract(&other, &base);
@@ -299,12 +323,17 @@ void bench_switch(struct bench *b)
 {
 	const bool waits = has_waits(0, "switch: waits");
 	const bool wakers = has_waits(PMC_F_WAKERS, "switch: wakers");
+	struct cgroups g;
+	const bool cgroups = cgroups_make(b, &g);
 
 	for (unsigned int i = 0; i < sizeof(tests) / sizeof(tests[0]); i++)
 		if ((!tests[i].hardware || b->hardware) &&
 		    (tests[i].ev != msr_events || b->registers) &&
 		    (!needs_tracepoints(&tests[i]) || b->tracepoints) &&
 		    (tests[i].other != HOW_SWITCHES || waits) &&
-		    (tests[i].other != HOW_WAKEUPS || wakers))
-			one_test(b, &tests[i]);
+		    (tests[i].other != HOW_WAKEUPS || wakers) &&
+		    (tests[i].pair != PAIR_CGROUPS || cgroups))
+			one_test(b, &g, &tests[i]);
+	if (cgroups)
+		cgroups_remove(&g);
 }

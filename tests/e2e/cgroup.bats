@@ -193,6 +193,31 @@ $name/b,0" ]
 	[[ ${lines[0]} == *" p/CONTEXT_SWITCHES CGROUP" && ${lines[1]} == *" $name/a" ]]
 }
 
+@test "fifty cgroups, each with two PMCs, half of them one below the other" {
+	name=${GROUP#"$TOP/"}
+	path=$GROUP/b
+	for i in $(seq 25); do
+		mkdir "$GROUP/a/$i" "$path/$i"
+		path=$path/$i
+	done
+	workload w calls=10
+	echo "${WORKLOAD[w]}" >"$path/cgroup.procs"
+	rm -f rows
+	pmcstat -q --csv -C -w 0.3 -o rows -p $ENTER -p PAGE_FAULT.ALL --for-each-cgroup "^$name/[ab]/" 3>&- &
+	pid=$!
+	has_rows() { [ -s rows ]; }
+	wait_for has_rows
+	work w
+	kill -INT $pid
+	wait $pid
+	rest w
+	wait_for grep -q '^populated 0' "$GROUP/b/cgroup.events"
+	tail -n 51 rows | cut -d, -f2,3 >last
+	[ "$(grep -c "^$name/a/[a-z0-9]*,0$" last)" -eq 26 ]
+	[ "$(grep -c "^$name/b/[0-9/]*,10$" last)" -eq 25 ]
+	find "$GROUP/a" "$GROUP/b" -mindepth 1 -depth -type d -name '[0-9]*' -exec rmdir {} +
+}
+
 @test "pmcstat --for-each-cgroup refuses what does not go with it, and names of nothing" {
 	name=${GROUP#"$TOP/"}
 	for options in "-d -p $ENTER" "-p $ENTER -s CPU_CLOCK" "-P CPU_CLOCK" "-p $ENTER -t $$" "--per-thread -p $ENTER" \

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What both ways to count a cgroup have in common. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cgroup.h"
+#include "cgroup_events.h"
+#include "cgroup_slices.h"
+#include "count_pay.h"
+#include "holder.h"
+
+/*
+ * Where the kernel hides switches, perf still sees them.  Perf also counts in the right order with
+ * its own switching what happens in a switch: a filter on the switch, and switches of cgroups.
+ */
+bool cgroup_is_sliced(const struct engine *e, const struct count_spec *spec)
+{
+	const struct perf_event_spec *event = &spec->event;
+
+	if (!cgroups_here(e) || switches_hidden(e))
+		return false;
+	if (spec->tracepoint && !strcmp(spec->tracepoint, "sched:sched_switch"))
+		return !event->filter;
+	return event->type != PERF_TYPE_SOFTWARE || event->config != PERF_COUNT_SW_CGROUP_SWITCHES;
+}
+
+int cgroup_new(struct count *c, struct reason *why)
+{
+	struct cgroup_state *g = calloc(1, sizeof(*g));
+	int err;
+
+	if (!g)
+		return -ENOMEM;
+	g->folder = g->place = -1;
+	c->cgroup = g;
+	if (cgroup_is_sliced(c->e, &c->spec))
+		err = count_pay(c, 1, 0, why) ?: cgroup_slices_new(c, why);
+	else
+		err = count_pay(c, c->e->ncpu + 1, 0, why) ?: cgroup_events_new(c);
+	if (err)
+		cgroup_free(c);
+	return err;
+}
+
+void cgroup_free(struct count *c)
+{
+	struct cgroup_state *g = c->cgroup;
+
+	if (!g)
+		return;
+	cgroup_events_free(c);
+	cgroup_slices_free(c);
+	if (g->folder >= 0)
+		close(g->folder);
+	free(g);
+	c->cgroup = NULL;
+}
+
+bool count_has_cgroup(const struct count *c)
+{
+	return c->cgroup && c->cgroup->folder >= 0;
+}
+
+void cgroup_close_event(const struct count *c, int fd)
+{
+	if (c->spec.from == COUNT_FROM_TRACEPOINT)
+		tracepoints_close_event(c->e->tracepoints, fd);
+	else
+		close(fd);
+}
+
+int cgroup_refused(const struct count *c, int folder, int err, struct reason *why)
+{
+	if (faccessat(folder, "cgroup.procs", F_OK, 0))
+		return deny(why, -ENOENT, "the cgroup has been removed");
+	if (err == -EBADF)
+		return deny(why, -EOPNOTSUPP,
+			    "perf does not count by this hierarchy of cgroups: "
+			    "name a cgroup of version 2, or of the perf_event controller where "
+			    "that is mounted as version 1");
+	if (err == -ENOENT)
+		return deny(why, -EOPNOTSUPP,
+			    "the kernel does not count by this cgroup, or has no "
+			    "such event; before any controller is enabled in version 2's root, "
+			    "write \"+pids\" to its cgroup.subtree_control");
+	return deny(why, err, "cannot count row %u (%s) for a cgroup: %s", c->spec.row,
+		    c->spec.row_name, perf_error(err));
+}
+
+int cgroup_deny_lost(const struct count *c, int err, struct reason *why)
+{
+	if (c->lost_cpu >= 0)
+		return deny(why, err,
+			    "CPU %d came online while this PMC counted a cgroup: what "
+			    "ran there before the counter was open is missing; stop, release and "
+			    "allocate again",
+			    c->lost_cpu);
+	return deny(why, err, "row %u (%s)%s", c->spec.row, c->spec.row_name, c->spec.holder->lost);
+}
+
+/*
+ * Opens the event on the first CPU that is online, to learn whether the kernel counts by this
+ * cgroup: only then does it interrupt CPUs whose task is moved.
+ */
+static int cgroup_try(const struct count *c, int folder, struct reason *why)
+{
+	const struct perf_event_spec spec = count_state_event(c);
+	int fd = -ENXIO;
+
+	for (unsigned int cpu = 0; cpu < c->e->ncpu && fd == -ENXIO; cpu++)
+		fd = perf_open_cgroup(&spec, folder, cpu);
+	if (fd < 0)
+		return cgroup_refused(c, folder, fd, why);
+	cgroup_close_event(c, fd);
+	return 0;
+}
+
+int count_attach_cgroup(struct count *c, int folder, struct reason *why)
+{
+	struct cgroup_state *g = c->cgroup;
+	int fd, err;
+
+	if (count_has_cgroup(c))
+		return deny(why, -EBUSY, "this PMC counts a cgroup already; allocate another PMC");
+	err = cgroup_try(c, folder, why);
+	if (err)
+		return err;
+	fd = fcntl(folder, F_DUPFD_CLOEXEC, 0);
+	if (fd < 0)
+		return deny(why, -errno, "no descriptor is left for the cgroup: %m");
+	err = g->place >= 0 ? cgroup_join(c->e->cgroups, g->place, c->source, fd, why) : 0;
+	if (err)
+		close(fd);
+	else
+		g->folder = fd;
+	return err;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * PMCs of a cgroup.  Programs count them in slices (cgroup_slices.c) if they see tasks that move
+ * between cgroups, else perf does (cgroup_events.c).
+ */
+#ifndef PMCBPF_CGROUP_H
+#define PMCBPF_CGROUP_H
+
+#include "count_state.h"
+
+struct cgroup_state {
+	int folder;			/* of the cgroup, -1: not named yet */
+	int *fds;			/* cgroup_events.c: by CPU, -1: none; NULL: sliced */
+	int place;			/* cgroup_slices.c: among the programs' counts, -1: none */
+	bool pays_source;		/* … charged for the source that its user's PMCs share */
+};
+
+/* True if the PMC is counted in slices: on a hardware row they can share its counter. */
+bool cgroup_is_sliced(const struct engine *e, const struct count_spec *spec);
+
+/* Makes the PMC one of a cgroup, which count_attach_cgroup() names later. */
+int cgroup_new(struct count *c, struct reason *why);
+/* Gives everything back except for the source of a row or a tracepoint. */
+void cgroup_free(struct count *c);
+
+/* The reason why perf does not take the cgroup. */
+int cgroup_refused(const struct count *c, int folder, int err, struct reason *why);
+int cgroup_deny_lost(const struct count *c, int err, struct reason *why);
+void cgroup_close_event(const struct count *c, int fd);
+
+#endif
