@@ -128,8 +128,11 @@ static __always_inline struct abi_open *open_cgroup_of(u32 cpu)
 static __always_inline u64 event_read(struct abi_cgroup_cpu *c, struct abi_cpu *k, u32 cpu,
 				      u32 source)
 {
-	u64 now = bpf_perf_event_read(&events, ABI_EVENT(cpu, source));
+	u64 now;
 
+	if (source >= ABI_SOURCE_HOOK)
+		return k->hook[source & 7] + (c->due == 1 + (source & 7));
+	now = bpf_perf_event_read(&events, ABI_EVENT(cpu, source));
 	if (now > (u64)-4096) {
 		source_note_lost(k, source);
 		return c->start[source];
@@ -300,6 +303,9 @@ static __always_inline bool source_stands(struct abi_cgroup_cpu *c, struct abi_c
 		return slot + 1 != tracepoint_switch && c->fresh_hits >> slot & 1 &&
 		       hits_of(k, slot) == c->now[source & (ABI_ALL_SOURCES - 1)];
 	source &= ABI_MAX_SOURCES - 1;
+	if (source == ABI_SOURCE_HOOK + ABI_HOOK_VOLUNTARY ||
+	    source == ABI_SOURCE_HOOK + ABI_HOOK_INVOLUNTARY)
+		return false;
 	return !(switch_sources >> source & 1) && c->fresh_others >> source & 1 &&
 	       event_read(c, k, cpu, source) == c->now[source];
 }
@@ -339,7 +345,7 @@ __noinline int cgroup_missed(struct abi_cgroup_cpu *c, u32 cpu, u32 set, u32 hid
 	if (!switches_watched && k->away != ABI_CPU_AWAY &&
 	    !__sync_fetch_and_add(&switches_hidden, hidden))
 		note(ABI_NOTE_HIDDEN, 0, 0, 0);
-	c->switching = 0;
+	c->switching = c->due = c->hit_due = 0;
 	if (open)
 		cgroup_set_lose(c, k, cpu, open, c->members);
 	if (set && set != open)
@@ -350,7 +356,8 @@ __noinline int cgroup_missed(struct abi_cgroup_cpu *c, u32 cpu, u32 set, u32 hid
 /* --- programs --------------------------------------------------------------------------------- */
 
 SEC("tp_btf/sched_switch")
-int BPF_PROG(on_cgroup_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
+int BPF_PROG(on_cgroup_switch, bool preempt, struct task_struct *prev, struct task_struct *next,
+	     unsigned int prev_state)
 {
 	u32 cpu = prev->thread_info.cpu, set, hidden;
 	struct abi_cgroup_cpu *c = bpf_map_lookup_elem(&cgroup_cpus, &cpu);
@@ -369,6 +376,7 @@ int BPF_PROG(on_cgroup_switch, bool preempt, struct task_struct *prev, struct ta
 	if (!k)
 		return 0;
 	c->switching = 1;
+	c->due = k->kind_next == (u32)next->pid ? 0 : 1 + switch_kind(preempt, prev_state);
 	c->hit_due = k->hit_next != (u32)next->pid ? tracepoint_switch : 0;
 	cgroup_change(c, k, cpu, set);
 	return 0;
@@ -385,7 +393,7 @@ static __always_inline void cgroup_look(struct abi_cgroup_cpu *c, u32 cpu)
 	hidden = seen_now(open_cgroup_of(cpu), task);
 	if (hidden)
 		cgroup_missed(c, cpu, set, hidden);
-	c->switching = c->hit_due = 0;
+	c->switching = c->due = c->hit_due = 0;
 	cgroup_change(c, k, cpu, set);
 }
 

@@ -36,11 +36,12 @@ struct abi_cgroup_cpu {
 	__u64 fresh_hits, fresh_others;	/* … and the sources read at the latest change */
 	__u32 busy, again;		/* a flush is under way: it has to look again */
 	__u32 switching;		/* this change is a context switch … */
-	__u32 hit_due;			/* … which this tracepoint has yet to count: 1 + its slot */
+	__u32 due, hit_due;		/* … which these have yet to count, as abi_cpu */
+	__u32 reserved;
 	__u64 start[ABI_ALL_SOURCES];	/* each source at the slice's start … */
 	__u64 now[ABI_ALL_SOURCES];	/* … and at its end */
 	struct abi_cgroup_known known[ABI_CGROUP_KNOWN];
-	__u64 pad[123];			/* to a power of two, so that a shift finds the element */
+	__u64 pad[122];			/* to a power of two, so that a shift finds the element */
 };
 
 struct abi_cgroup_counts {

@@ -17,7 +17,7 @@
  * Where the kernel hides switches, perf still sees them.  Perf also counts in the right order with
  * its own switching what happens in a switch: a filter on the switch, and switches of cgroups.
  */
-bool cgroup_is_sliced(const struct engine *e, const struct count_spec *spec)
+bool count_slices_cgroup(const struct engine *e, const struct count_spec *spec)
 {
 	const struct perf_event_spec *event = &spec->event;
 
@@ -37,7 +37,7 @@ int cgroup_new(struct count *c, struct reason *why)
 		return -ENOMEM;
 	g->folder = g->place = -1;
 	c->cgroup = g;
-	if (cgroup_is_sliced(c->e, &c->spec))
+	if (count_slices_cgroup(c->e, &c->spec))
 		err = count_pay(c, 1, 0, why) ?: cgroup_slices_new(c, why);
 	else
 		err = count_pay(c, c->e->ncpu + 1, 0, why) ?: cgroup_events_new(c);
@@ -104,18 +104,23 @@ int cgroup_deny_lost(const struct count *c, int err, struct reason *why)
 
 /*
  * Opens the event on the first CPU that is online, to learn whether the kernel counts by this
- * cgroup: only then does it interrupt CPUs whose task is moved.
+ * cgroup: only then does it interrupt CPUs whose task is moved.  Slices have a source already.
  */
 static int cgroup_try(const struct count *c, int folder, struct reason *why)
 {
-	const struct perf_event_spec spec = count_state_event(c);
+	const struct perf_event_spec any = { .type = PERF_TYPE_SOFTWARE,
+					     .config = PERF_COUNT_SW_DUMMY };
+	const struct perf_event_spec spec = c->cgroup->fds ? count_state_event(c) : any;
 	int fd = -ENXIO;
 
 	for (unsigned int cpu = 0; cpu < c->e->ncpu && fd == -ENXIO; cpu++)
 		fd = perf_open_cgroup(&spec, folder, cpu);
 	if (fd < 0)
 		return cgroup_refused(c, folder, fd, why);
-	cgroup_close_event(c, fd);
+	if (c->cgroup->fds)
+		cgroup_close_event(c, fd);
+	else
+		close(fd);
 	return 0;
 }
 

@@ -15,9 +15,6 @@ struct cgroup_state {
 	bool pays_source;		/* … charged for the source that its user's PMCs share */
 };
 
-/* True if the PMC is counted in slices: on a hardware row they can share its counter. */
-bool cgroup_is_sliced(const struct engine *e, const struct count_spec *spec);
-
 /* Makes the PMC one of a cgroup, which count_attach_cgroup() names later. */
 int cgroup_new(struct count *c, struct reason *why);
 /* Gives everything back except for the source of a row or a tracepoint. */

@@ -10,6 +10,7 @@
 #include "cgroup.h"
 #include "cgroup_slices.h"
 #include "count_pay.h"
+#include "cpu_hook.h"
 #include "hold_tracepoint.h"
 
 #define START_TRIES 32
@@ -19,7 +20,7 @@
 static bool source_is_own(const struct count *c)
 {
 	return c->cgroup && c->cgroup->place >= 0 && c->spec.holder == &holder_own &&
-	       c->source >= 0 && c->source < ABI_SOURCE_TRACEPOINT;
+	       c->source >= 0 && c->source < ABI_SOURCE_HOOK;
 }
 
 /* Gives the PMC the source of another one that counts the same. */
@@ -122,7 +123,9 @@ void cgroup_slices_forget(struct count *c)
 
 static int cgroup_slices_hold(struct count *c, struct reason *why)
 {
-	return count_state_hold(c, NEED_CGROUP, why);
+	int err = count_state_hold(c, NEED_CGROUP, why);
+
+	return err || c->spec.from != COUNT_FROM_HOOK ? err : cpu_hook_hold(c, why);
 }
 
 /* --- running ---------------------------------------------------------------------------------- */

@@ -153,6 +153,11 @@ int count_choose_thread(struct count *c, pid_t tid, struct reason *why);
 int count_attach_cgroup(struct count *c, int folder, struct reason *why);
 bool count_has_cgroup(const struct count *c);
 /*
+ * True if programs count such a PMC of a cgroup, in slices: PMCs on a hardware row then share its
+ * counter.  Else perf does.
+ */
+bool count_slices_cgroup(const struct engine *e, const struct count_spec *spec);
+/*
  * -EEXIST, -EBUSY (row taken on that target), -ESRCH (gone).  All or nothing for the descendants
  * that are admitted; guard NULL: all are.  `waits`: each of these processes counts from its next
  * exec on, whether the PMC is started before or after; so do children born before that exec.

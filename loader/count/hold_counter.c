@@ -52,7 +52,9 @@ static int hold_counter_rank(const struct engine *e, const struct count_spec *sp
 	if (!cgroups)
 		return differs;
 	/* On one CPU, perf's event of a cgroup and another one of the row would count at once. */
-	return row->source < 0 || differs || (spec->cgroup && !cgroup_is_sliced(e, spec)) ? -1 : 0;
+	if (row->source < 0 || differs)
+		return -1;
+	return spec->cgroup && !count_slices_cgroup(e, spec) ? -1 : 0;
 }
 
 static int hold_counter_system(struct count *c, struct reason *why)
@@ -88,7 +90,7 @@ static int hold_counter_tasks(struct count *c, struct count_row *row, struct rea
 static int hold_counter_cgroup(struct count *c, struct count_row *row,
 			       const struct perf_event_spec *spec, struct reason *why)
 {
-	bool sliced = cgroup_is_sliced(c->e, &c->spec);
+	bool sliced = count_slices_cgroup(c->e, &c->spec);
 	int err = sliced && LIST_EMPTY(&row->users) ? count_row_begin(c, spec, why) : 0;
 
 	if (err)

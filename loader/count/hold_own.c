@@ -58,12 +58,14 @@ static int hold_own_cgroup(struct count *c, struct reason *why)
 {
 	int err = -ENOSYS;
 
-	if (hold_own_hits(c) && cgroup_is_sliced(c->e, &c->spec))
+	if (c->spec.from == COUNT_FROM_HOOK)
+		c->source = ABI_SOURCE_HOOK + (int)c->spec.hook;
+	else if (hold_own_hits(c) && count_slices_cgroup(c->e, &c->spec))
 		err = hold_tracepoint(c, why);
 	if (err && err != -ENOSYS)
 		return err;
 	err = cgroup_new(c, why);
-	if (err && c->source >= 0)
+	if (err && c->source >= ABI_SOURCE_TRACEPOINT)
 		hold_tracepoint_end(c);
 	return err;
 }

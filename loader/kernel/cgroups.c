@@ -170,7 +170,7 @@ static void cgroup_set_add(struct cgroups *g, unsigned int set, int place)
 	g->set[set].used |= bit;
 	at->member[i].source = pmc->source;
 	at->member[i].place = (uint16_t)place;
-	cgroup_bits_set(&at->hits, bit, pmc->source >= ABI_SOURCE_TRACEPOINT);
+	cgroup_bits_set(&at->hits, bit, pmc->source >= ABI_SOURCE_HOOK);
 	cgroup_bits_set(&at->due, bit, pmc->due);
 	cgroup_bits_set(&at->active, bit, pmc->active);
 }

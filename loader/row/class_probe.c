@@ -197,12 +197,16 @@ static int class_probe_plan(struct allocation *p, struct reason *why)
 	p->spec.from = COUNT_FROM_PROBE;
 	p->spec.probe = &p->probe;
 	p->probe.samples = p->spec.sampling;
+	if (p->spec.cgroup && !count_slices_cgroup(p->machine->engine, &p->spec))
+		return deny(why, -EOPNOTSUPP, "%s cannot be counted for a cgroup here: perf counts "
+			    "cgroups on this kernel (pmc_attach_cgroup(3)), and has no hits of "
+			    "probes; count the processes", p->name);
 	return kinds[a->probe].kernel ? class_probe_plan_kernel(p, &q, why) :
 					class_probe_plan_user(p, &q, why);
 }
 
 const struct class_ops class_probe = {
 	.events = PMC_CLASS_PROBE, .separator = "", .shared = true, .filters = true,
-	.files = true, .holder = &holder_own, .add_rows = class_probe_add_rows,
+	.files = true, .cgroups = true, .holder = &holder_own, .add_rows = class_probe_add_rows,
 	.plan = class_probe_plan,
 };

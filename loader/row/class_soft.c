@@ -108,6 +108,13 @@ static int class_soft_check_offcpu(const struct allocation *p, const struct soft
 	return 0;
 }
 
+static bool class_soft_has_cgroups(const struct allocation *p, const struct soft_event *s)
+{
+	if (s->system == SOFT_HOOK)
+		return count_slices_cgroup(p->machine->engine, &p->spec);
+	return s->system == SOFT_PERF && s->quantity != WIRE_Q_MIGRATIONS;
+}
+
 static int class_soft_plan(struct allocation *p, struct reason *why)
 {
 	const struct soft_event *s = soft_by_code(p->a->event);
@@ -125,7 +132,7 @@ static int class_soft_plan(struct allocation *p, struct reason *why)
 	if (p->spec.thread && (s->system != SOFT_PERF || s->quantity == WIRE_Q_MIGRATIONS))
 		return deny(why, -EOPNOTSUPP, "%s cannot be counted for a single thread: count its "
 			    "process", s->name);
-	if (p->spec.cgroup && (s->system != SOFT_PERF || s->quantity == WIRE_Q_MIGRATIONS))
+	if (p->spec.cgroup && !class_soft_has_cgroups(p, s))
 		return deny(why, -EOPNOTSUPP, "%s cannot be counted for a cgroup: count its "
 			    "processes", s->name);
 	/* The kernel counts a migration on the CPU of the process that wakes this one. */

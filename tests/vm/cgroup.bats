@@ -74,6 +74,25 @@ perf_counts() { [ "$VM_KERNEL" = 6.1-arm64 ]; }
 	[[ $output =~ inside\ ([0-9]+) && ${BASH_REMATCH[1]} -gt 10000000 ]]
 }
 
+@test "what only programs count: calls of a function, kinds of switches, locks; where perf counts they are refused" {
+	events="uprobe:/usr/bin/load:load_call CONTEXT_SWITCHES.VOLUNTARY LOCK.FAILED sched:sched_stat_runtime"
+	if perf_counts; then
+		for event in $events; do
+			run vm pmcstat -t cgroup:/ -p "$event" true
+			[ "$status" -ne 0 ]
+			[[ $output == *"for a cgroup"* ]]
+		done
+		return
+	fi
+	cgroup_counts -p uprobe:/usr/bin/load:load_call -p CONTEXT_SWITCHES -p CONTEXT_SWITCHES.VOLUNTARY \
+		-p CONTEXT_SWITCHES.INVOLUNTARY -p PAGE_FAULT.WRITE -p sched:sched_switch
+	[ "${counts[0]}" -eq 20 ]
+	[ "${counts[1]}" -gt 0 ]
+	[ "${counts[1]}" -eq $((counts[2] + counts[3])) ]
+	[ "${counts[4]}" -gt 0 ]
+	[ "${counts[1]}" -eq "${counts[5]}" ]
+}
+
 @test "instructions of several cgroups: they share a counter, also with a process" {
 	[ "$VM_ARCH" = arm64 ] || skip "guests of this architecture have no counters"
 	if perf_counts; then skip "perf counts here, with a counter for each: 6.12-arm64 proves it"; fi
