@@ -299,6 +299,51 @@ static __always_inline bool slice_keeps(const struct abi_cpu *c, const struct ab
 }
 
 /*
+ * A switch that ends or begins a set of tracepoints (hit_sets), and nothing else.  They count
+ * nothing while they are read, so that one pass reads and credits them.  `next` gets the CPU;
+ * `ends`: all bits if the set ends, else 0, so that the verifier has one path for both.
+ */
+__noinline int slice_change_hits(u32 cpu, u32 set, u32 next, u64 ends)
+{
+	struct abi_cpu *c = bpf_map_lookup_elem(&cpus, &cpu);
+	struct abi_set *s = bpf_map_lookup_elem(&sets, &set);
+	struct abi_counts *k;
+	u64 members, these;
+
+	if (!c || !s)
+		return 0;
+	these = members = (c->members & ends) | (s->active & ~ends);
+	k = members ? owner_counts(s->owner, cpu) : NULL;
+	c->hit_due = c->hit_next != next ? tracepoint_switch : 0;
+	for (u32 i = 0; k && i < ABI_MAX_MEMBERS && these; i++, these >>= 1) {
+		u32 source = s->member[i].source & (ABI_ALL_SOURCES - 1), pos = s->member[i].pos;
+		u64 now;
+
+		if (!(these & 1) || pos >= ABI_COUNTS)
+			continue;
+		now = tracepoint_read(c, tracepoint_slot(source));
+		k->count[pos] += (now - c->start[source]) & ends;
+		c->start[source] = c->now[source] = now;
+	}
+	if (k)
+		k->open = (s->open & ~ends) | slice_ended(c);
+	c->hit_due = 0;
+	c->members = members & ~ends;
+	open_of(cpu)->set = set & (u32)~ends;
+	return 0;
+}
+
+/* True if the slice of set `from` ends, or that of `to` begins, by that function. */
+static __always_inline bool slice_is_hits(u32 from, u32 to)
+{
+	u64 both = (u64)from * to;	/* the verifier learns nothing about either, … */
+	u32 set = from | to;		/* … and so visits what follows once */
+
+	barrier_var(both);
+	return !both && set < ABI_MAX_SETS && hit_sets[set / 64] >> set % 64 & 1;
+}
+
+/*
  * Ends the open slice and begins that of `set`: first all sources are read, then counts are
  * credited.  `due` is 1 + the hook that counts this very switch, or 0 if there is none: then all
  * counts are brought up to date.  A switch belongs to the slice that it ends, even if the program

@@ -43,6 +43,7 @@ __u32 switches_watched = 0;
 __u64 switches_hidden = 0;
 __u64 switch_sources = 0;
 __u32 tracepoint_switch = 0;
+__u64 hit_sets[ABI_MAX_SETS / 64] = {};
 const volatile bool reads_msr = false;
 const volatile bool nested = false;
 const volatile bool faults_look = true;	/* page fault programs check the open slice first */
@@ -159,7 +160,9 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 
 	if (hidden)
 		slice_missed(cpu, index_lookup(task_process(prev)), hidden);
-	if (o->set != set)
+	if (o->set != set && slice_is_hits(o->set, set))
+		slice_change_hits(cpu, o->set | set, next->pid, -(u64)!!o->set);
+	else if (o->set != set)
 		slice_change(cpu, set, prev, next, 1 + switch_kind(preempt, prev_state));
 	/* Even without an open slice: a kernel may have hidden the switch to the thread. */
 	if (prev_state & TASK_DEAD && index_lookup(task_process(prev)))

@@ -102,6 +102,13 @@ int target_map_ctl(struct engine *e, enum abi_ctl op, uint32_t tgid, uint32_t se
 	return 0;
 }
 
+void target_map_mark_hits(struct engine *e, unsigned int id, bool hits)
+{
+	(void)e;
+	(void)id;
+	(void)hits;
+}
+
 int target_map_get(const struct engine *e, uint32_t tgid, struct abi_target *t)
 {
 	*t = kernel.target[tgid];
