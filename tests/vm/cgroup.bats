@@ -72,6 +72,37 @@ END
 	has "b,4020"
 }
 
+@test "a cgroup that is removed keeps its counts, and the next one of that name begins at 0" {
+	# shellcheck disable=SC2016 # the guest's shell expands it
+	run vm_sh 'cd /tmp && mkdir -p cgroup && mount -t cgroup2 none cgroup || exit
+		read -r any _ <cgroup/cgroup.controllers
+		echo "+$any" >cgroup/cgroup.subtree_control
+		later() { was=$(cat $1 | wc -l); until [ $(cat $1 | wc -l) -gt $((was + 1)) ]; do usleep 20000; done; }
+		begin() {
+			rm -f $1; mkdir -p cgroup/a/b
+			pmcstat -q --csv -C -w 0.1 -o $1 -p $2 -t cgroup:/tmp/cgroup/a/b &
+			until [ -s $1 ]; do usleep 20000; kill -0 $! || exit; done
+		}
+		begin first $1; p1=$!
+		sh -c "echo \$\$ >cgroup/a/b/cgroup.procs && exec load threads=1 forks=1 calls=10"
+		until grep -q "populated 0" cgroup/a/b/cgroup.events; do usleep 20000; done
+		rmdir cgroup/a/b && later first
+		begin second $1; p2=$!
+		sh -c "echo \$\$ >cgroup/a/b/cgroup.procs && exec load calls=7"
+		later first
+		kill -INT $p1; wait $p1; begin third $1; p3=$!
+		sh -c "echo \$\$ >cgroup/a/b/cgroup.procs && exec load calls=100"
+		kill -INT $p2 $p3; wait $p2; wait $p3
+		tail -qn 1 first second third | cut -d, -f2
+		rmdir cgroup/a/b cgroup/a; umount cgroup' $ENTER
+	echo "$output"
+	status_is 0
+	# The first has two threads and a child.
+	[[ $output == *"30
+107
+100" ]]
+}
+
 @test "what only programs count: calls of a function, kinds of switches, locks; where perf counts they are refused" {
 	events="uprobe:/usr/bin/load:load_call CONTEXT_SWITCHES.VOLUNTARY LOCK.FAILED sched:sched_stat_runtime"
 	if perf_counts; then
