@@ -162,6 +162,55 @@ END
 	[[ $output =~ (^|$'\n')[0-9.]+,(2[0-9]{6})($'\n'|$) ]]
 }
 
+@test "five processes move among cgroups, while cgroups and PMCs come and go: no call is lost or counted twice" {
+	if perf_counts; then kinds=; else kinds="-p CONTEXT_SWITCHES.VOLUNTARY -p CONTEXT_SWITCHES.INVOLUNTARY"; fi
+	# shellcheck disable=SC2016 # the guest's shell expands it
+	run vm_sh 'cd /tmp && mkdir -p cgroup && mount -t cgroup2 none cgroup || exit
+		read -r any _ <cgroup/cgroup.controllers
+		echo "+$any" >cgroup/cgroup.subtree_control
+		for i in 0 1 2 3 4 5 6 7; do mkdir -p cgroup/g/$i/x; done
+		cat >moves <<"END"
+			n=0; i=$1
+			while [ $n -lt 40 ]; do
+				i=$(((i * 1103 + 12345) % 65536)); g=$((i % 8))
+				[ $((i / 8 % 2)) = 0 ] && g=$g/x
+				echo 0 >cgroup/g/$g/cgroup.procs
+				k=0; while [ $k -lt 25 ]; do kill -0 $$; k=$((k + 1)); done
+				n=$((n + 1))
+			done
+END
+		rm -f rows over
+		pmcstat -q --csv -C -w 0.05 -o rows -p $1 -p CONTEXT_SWITCHES $2 --for-each-cgroup "^g" & p=$!
+		until [ -s rows ]; do usleep 20000; kill -0 $p || exit; done
+		while [ ! -e over ]; do
+			mkdir -p cgroup/g/new
+			for g in 3 new; do pmcstat -q -p $1 -t cgroup:/tmp/cgroup/g/$g true || exit; done
+			rmdir cgroup/g/new
+		done >/dev/null & q=$!
+		w=
+		for s in 11 22 33 44 55; do sh moves $s & w="$w $!"; done
+		wait $w; touch over; wait $q || exit
+		kill -INT $p; wait $p
+		tail -n 17 rows | cut -d, -f2-
+		for i in 0 1 2 3 4 5 6 7; do rmdir cgroup/g/$i/x cgroup/g/$i; done
+		rmdir cgroup/g; umount cgroup' syscalls:sys_enter_kill "$kinds"
+	echo "$output"
+	status_is 0
+	calls=0 switches=0
+	while IFS=, read -r name a b voluntary involuntary; do
+		[[ $name == g* ]] || continue
+		[ $((a % 25)) -eq 0 ]
+		[ -z "$kinds" ] || [ "$b" -eq $((voluntary + involuntary)) ]
+		case $name in
+		g) all=$a all_switches=$b ;;
+		g/?) calls=$((calls + a)) switches=$((switches + b)) ;;
+		esac
+	done <<<"$output"
+	[ "$all" -eq $((5 * 40 * 25)) ]
+	[ "$calls" -eq "$all" ]
+	[ "$switches" -eq "$all_switches" ]
+}
+
 @test "64 PMCs count a cgroup together with those above it; the next one is refused, also from above" {
 	if perf_counts; then skip "perf counts here: 6.12-arm64 proves it"; fi
 	# shellcheck disable=SC2016 # the guest's shell expands it
