@@ -20,15 +20,13 @@ setup() {
 }
 
 teardown() {
-	local name folder
+	local name
 
 	for name in "${!WORKLOAD[@]}"; do rest "$name"; done
 	stop_daemon || true
 	is_empty() { ! [ -d "$1" ] || grep -q '^populated 0' "$1/cgroup.events"; }
-	for folder in "$GROUP"/a/below "$GROUP"/a "$GROUP"/b "$GROUP"; do
-		wait_for is_empty "$folder"
-		[ ! -d "$folder" ] || rmdir "$folder"
-	done
+	wait_for is_empty "$GROUP"
+	[ ! -d "$GROUP" ] || find "$GROUP" -depth -type d -exec rmdir {} +
 }
 
 # moves NAME FOLDER: a workload goes into this cgroup
@@ -202,20 +200,9 @@ $name/b,0" ]
 	done
 	workload w calls=10
 	echo "${WORKLOAD[w]}" >"$path/cgroup.procs"
-	rm -f rows
-	pmcstat -q --csv -C -w 0.3 -o rows -p $ENTER -p PAGE_FAULT.ALL --for-each-cgroup "^$name/[ab]/" 3>&- &
-	pid=$!
-	has_rows() { [ -s rows ]; }
-	wait_for has_rows
-	work w
-	kill -INT $pid
-	wait $pid
-	rest w
-	wait_for grep -q '^populated 0' "$GROUP/b/cgroup.events"
-	tail -n 51 rows | cut -d, -f2,3 >last
-	[ "$(grep -c "^$name/a/[a-z0-9]*,0$" last)" -eq 26 ]
-	[ "$(grep -c "^$name/b/[0-9/]*,10$" last)" -eq 25 ]
-	find "$GROUP/a" "$GROUP/b" -mindepth 1 -depth -type d -name '[0-9]*' -exec rmdir {} +
+	rows_of -p $ENTER -p PAGE_FAULT.ALL --for-each-cgroup "^$name/[ab]/"
+	[ "$(grep -c "^$name/a/[a-z0-9]*,0," <<<"$output")" -eq 26 ]
+	[ "$(grep -c "^$name/b/[0-9/]*,10," <<<"$output")" -eq 25 ]
 }
 
 @test "pmcstat --for-each-cgroup refuses what does not go with it, and names of nothing" {
