@@ -99,19 +99,34 @@ __noinline u32 cgroup_find(u64 css)
 	return w.set;
 }
 
-static __always_inline u32 cgroup_set(struct abi_cgroup_cpu *c, struct task_struct *task)
+#define CONTROLLER bpf_core_enum_value(enum cgroup_subsys_id, perf_event_cgrp_id)
+
+/* Not inlined, a function takes the address of the task's cgroup as a number only. */
+static __always_inline u64 task_css(struct task_struct *task)
 {
-	u32 controller = bpf_core_enum_value(enum cgroup_subsys_id, perf_event_cgrp_id);
-	struct cgroup_subsys_state **css = &task->cgroups->subsys[controller];
-	u64 id = (*css)->cgroup->kn->id, at = 0;
+	struct css_set *set = BPF_CORE_READ(task, cgroups);
+	u64 css = 0;
+
+	bpf_probe_read_kernel(&css, sizeof(css), &set->subsys[CONTROLLER]);
+	return css;
+}
+
+static __always_inline u64 task_cgroup(struct task_struct *task)
+{
+	struct cgroup_subsys_state *css = (void *)task_css(task);
+
+	return BPF_CORE_READ(css, cgroup, kn, id);
+}
+
+/* The set of the task's cgroup, whose number is `id`. */
+static __always_inline u32 cgroup_set(struct abi_cgroup_cpu *c, struct task_struct *task, u64 id)
+{
 	struct abi_cgroup_known *k = &c->known[id & (ABI_CGROUP_KNOWN - 1)];
 	u32 epoch = *(volatile u32 *)&cgroup_epoch;
 
 	if (k->id == id && k->epoch == epoch)
 		return k->set;
-	/* Not inlined, a function takes the address as a number only. */
-	bpf_probe_read_kernel(&at, sizeof(at), css);
-	k->set = cgroup_find(at);
+	k->set = cgroup_find(task_css(task));
 	k->id = id;
 	k->epoch = epoch;
 	return k->set;
@@ -368,8 +383,9 @@ int BPF_PROG(on_cgroup_switch, bool preempt, struct task_struct *prev, struct ta
 		return 0;
 	hidden = seen_switch(o, prev, next);
 	if (hidden)
-		cgroup_missed(c, cpu, cgroup_set(c, prev), hidden);
-	set = cgroup_set(c, next);
+		cgroup_missed(c, cpu, cgroup_set(c, prev, task_cgroup(prev)), hidden);
+	/* Plain loads, which run faster than those of task_cgroup(). */
+	set = cgroup_set(c, next, next->cgroups->subsys[CONTROLLER]->cgroup->kn->id);
 	if (o->set == set)
 		return 0;
 	k = bpf_map_lookup_elem(&cpus, &cpu);
@@ -382,19 +398,23 @@ int BPF_PROG(on_cgroup_switch, bool preempt, struct task_struct *prev, struct ta
 	return 0;
 }
 
-static __always_inline void cgroup_look(struct abi_cgroup_cpu *c, u32 cpu)
+/* Not inlined, so that the verifier checks it once for all tries. */
+__noinline int cgroup_look(u32 cpu)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
+	struct abi_cgroup_cpu *c = bpf_map_lookup_elem(&cgroup_cpus, &cpu);
 	struct abi_cpu *k = bpf_map_lookup_elem(&cpus, &cpu);
-	u32 set = cgroup_set(c, task), hidden;
+	u32 set, hidden;
 
-	if (!k)
-		return;
+	if (!c || !k)
+		return 0;
+	set = cgroup_set(c, task, task_cgroup(task));
 	hidden = seen_now(open_cgroup_of(cpu), task);
 	if (hidden)
 		cgroup_missed(c, cpu, set, hidden);
 	c->switching = c->due = c->hit_due = 0;
 	cgroup_change(c, k, cpu, set);
+	return 0;
 }
 
 /* Brings the counts of this CPU's cgroup up to date, and finds the task's cgroup anew. */
@@ -411,7 +431,7 @@ __noinline int cgroup_flush(void)
 			return 0;
 		}
 		c->again = 0;
-		cgroup_look(c, cpu);
+		cgroup_look(cpu);
 		__sync_lock_test_and_set(&c->busy, 0);
 		if (!c->again)
 			break;

@@ -5,8 +5,8 @@
 
 #include "count_abi.h"
 
-#define ABI_CGROUPS      1024u		/* cgroups with PMCs; 0 stands for none */
 #define ABI_CGROUP_PMCS  4096u		/* PMCs of cgroups, each with a place in the counts */
+#define ABI_CGROUPS      (ABI_CGROUP_PMCS + 1) /* cgroups with PMCs; 0 stands for none */
 #define ABI_CGROUP_KNOWN 64u		/* cgroups whose sets a CPU remembers */
 #define ABI_CGROUP_DEPTH 64		/* cgroups on the way to the root, itself included */
 

@@ -124,8 +124,20 @@ static int cgroup_try(const struct count *c, int folder, struct reason *why)
 	return 0;
 }
 
+/* As of other things, one unprivileged user may have a part, and all leave some. */
+static struct cgroup_part cgroup_part_of(const struct user *u)
+{
+	return (struct cgroup_part){
+		.user = u,
+		.own = u->privileged ? ABI_CGROUP_MEMBERS : user_share(u, ABI_CGROUP_MEMBERS),
+		.all = ABI_CGROUP_MEMBERS -
+		       (u->privileged ? 0 : user_reserve(u, ABI_CGROUP_MEMBERS)),
+	};
+}
+
 int count_attach_cgroup(struct count *c, int folder, struct reason *why)
 {
+	const struct cgroup_part part = cgroup_part_of(c->owner->user);
 	struct cgroup_state *g = c->cgroup;
 	int fd, err;
 
@@ -137,7 +149,8 @@ int count_attach_cgroup(struct count *c, int folder, struct reason *why)
 	fd = fcntl(folder, F_DUPFD_CLOEXEC, 0);
 	if (fd < 0)
 		return deny(why, -errno, "no descriptor is left for the cgroup: %m");
-	err = g->place >= 0 ? cgroup_join(c->e->cgroups, g->place, c->source, fd, why) : 0;
+	err = g->place < 0 ? 0 :
+		cgroup_join(c->e->cgroups, g->place, c->source, fd, &part, why);
 	if (err)
 		close(fd);
 	else

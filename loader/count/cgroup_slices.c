@@ -92,10 +92,16 @@ static void source_give(struct count *c)
 int cgroup_slices_new(struct count *c, struct reason *why)
 {
 	struct cgroup_state *g = c->cgroup;
-	int place = cgroup_take(c->e->cgroups, why);
+	struct user *u = c->owner->user;
+	int place, err = user_take(u->table, u, POOL_CGROUPS, 1, why);
 
-	if (place < 0)
+	if (err)
+		return err;
+	place = cgroup_take(c->e->cgroups, why);
+	if (place < 0) {
+		user_give(u->table, u, POOL_CGROUPS, 1);
 		return place;
+	}
 	g->place = place;
 	c->backend = &backend_cgroup_slices;
 	c->zero = cgroup_sum(c->e->cgroups, place);
@@ -110,6 +116,7 @@ void cgroup_slices_free(struct count *c)
 	if (g->place < 0)
 		return;
 	cgroup_give(c->e->cgroups, g->place);
+	user_give(c->owner->user->table, c->owner->user, POOL_CGROUPS, 1);
 	if (source_is_own(c))
 		source_give(c);
 	g->place = -1;

@@ -28,6 +28,7 @@ struct cgroup_pmc {
 	bool used, active, due;
 	uint16_t source;
 	unsigned int set;		/* of its cgroup; 0: none yet */
+	const void *user;
 };
 
 struct cgroups {
@@ -35,6 +36,7 @@ struct cgroups {
 	volatile struct abi_cgroup *table;
 	volatile struct abi_cgroup_cpu *cpus;
 	volatile struct abi_cgroup_counts *counts;
+	unsigned int top;		/* sets from here on have never been used */
 	struct cgroup_set set[ABI_CGROUPS];
 	struct cgroup_pmc pmc[ABI_CGROUP_PMCS];
 };
@@ -82,6 +84,7 @@ int cgroups_new(const struct engine *e, struct cgroups **out, struct reason *why
 		return -ENOMEM;
 	*out = g;
 	g->e = e;
+	g->top = 1;
 	err = cgroups_map(&g->table, TABLE_SIZE, e->skel->maps.cgroups);
 	err = err ?: cgroups_map(&g->cpus, cgroups_cpus_size(g), e->skel->maps.cgroup_cpus);
 	err = err ?: cgroups_map(&g->counts, cgroups_counts_size(g), e->skel->maps.cgroup_counts);
@@ -181,13 +184,15 @@ static int cgroup_set_new(struct cgroups *g, const struct abi_cgroup_path *path,
 	unsigned int set = 1;
 	struct cgroup_set *s;
 
-	while (set < ABI_CGROUPS && (g->set[set].pmcs || g->set[set].stuck))
+	while (set < g->top && (g->set[set].pmcs || g->set[set].stuck))
 		set++;
 	if (set == ABI_CGROUPS)
 		return deny(why, -EAGAIN,
 			    "%u cgroups are counted, and no more can be; release "
 			    "some PMCs",
 			    ABI_CGROUPS - 1);
+	if (set == g->top)
+		g->top++;
 	s = &g->set[set];
 	s->path = *path;
 	s->used = 0;
@@ -231,25 +236,47 @@ static void cgroup_set_hide(struct cgroups *g, unsigned int set)
 static int cgroup_set_find(struct cgroups *g, const struct abi_cgroup_path *path,
 			   struct reason *why)
 {
-	for (unsigned int set = 1; set < ABI_CGROUPS; set++)
+	for (unsigned int set = 1; set < g->top; set++)
 		if (g->set[set].pmcs && g->set[set].path.id[0] == path->id[0])
 			return (int)set;
 	return cgroup_set_new(g, path, why);
 }
 
-/* -EAGAIN: a set would have more members than it has room for. */
-static int cgroup_sets_have_room(const struct cgroups *g, const struct abi_cgroup_path *path,
-				 unsigned int set, struct reason *why)
+/* The members of a set, and how many of them are the user's. */
+static unsigned int cgroup_set_members(const struct cgroups *g, unsigned int set, const void *user,
+				       unsigned int *own)
 {
-	bool room = ~g->set[set].used;
+	unsigned int n = 0;
 
-	for (unsigned int i = 1; i < ABI_CGROUPS; i++)
-		room = room && (!cgroup_set_is_below(&g->set[i], path->id[0]) || ~g->set[i].used);
-	return room ? 0
-		    : deny(why, -EAGAIN,
-			   "%d PMCs count this cgroup or one below it, together "
-			   "with those above, and no more can; release some",
-			   ABI_CGROUP_MEMBERS);
+	*own = 0;
+	for (unsigned int i = 0; i < ABI_CGROUP_MEMBERS; i++) {
+		if (!(g->set[set].used >> i & 1))
+			continue;
+		*own += g->pmc[g->table[set].member[i].place].user == user;
+		n++;
+	}
+	return n;
+}
+
+/* Members have room in the set of this cgroup, which may be new, and in those of cgroups below. */
+static int cgroup_sets_have_room(const struct cgroups *g, const struct abi_cgroup_path *path,
+				 unsigned int set, const struct cgroup_part *part,
+				 struct reason *why)
+{
+	for (unsigned int i = 1; i < g->top; i++) {
+		unsigned int n, own;
+
+		if (i != set && !cgroup_set_is_below(&g->set[i], path->id[0]))
+			continue;
+		n = cgroup_set_members(g, i, part->user, &own);
+		if (n < part->all && own < part->own)
+			continue;
+		return deny(why, -EAGAIN, "%u PMCs count this cgroup or one below it, together "
+			    "with those above; %u of them are this user's, who may have %u while "
+			    "all have at most %u of %d (user.share, user.reserve); release some", n,
+			    own, part->own, part->all, ABI_CGROUP_MEMBERS);
+	}
+	return 0;
 }
 
 static int cgroup_path_learn(const struct cgroups *g, int folder, struct abi_cgroup_path *path,
@@ -302,7 +329,7 @@ void cgroup_give(struct cgroups *g, int place)
 	struct cgroup_pmc *pmc = &g->pmc[place];
 	const uint64_t id = cgroup_of_pmc(g, place);
 
-	for (unsigned int set = 1; pmc->set && set < ABI_CGROUPS; set++)
+	for (unsigned int set = 1; pmc->set && set < g->top; set++)
 		if (cgroup_set_is_below(&g->set[set], id))
 			cgroup_set_drop(g, set, place);
 	if (pmc->set && !--g->set[pmc->set].pmcs)
@@ -310,7 +337,8 @@ void cgroup_give(struct cgroups *g, int place)
 	pmc->used = false;
 }
 
-int cgroup_join(struct cgroups *g, int place, int source, int folder, struct reason *why)
+int cgroup_join(struct cgroups *g, int place, int source, int folder,
+		const struct cgroup_part *part, struct reason *why)
 {
 	struct abi_cgroup_path path;
 	int err = cgroup_path_learn(g, folder, &path, why), set;
@@ -320,14 +348,15 @@ int cgroup_join(struct cgroups *g, int place, int source, int folder, struct rea
 	set = cgroup_set_find(g, &path, why);
 	if (set < 0)
 		return set;
-	err = cgroup_sets_have_room(g, &path, (unsigned int)set, why);
+	err = cgroup_sets_have_room(g, &path, (unsigned int)set, part, why);
 	if (err)
 		return err;
 	g->pmc[place].source = (uint16_t)source;
+	g->pmc[place].user = part->user;
 	g->pmc[place].set = (unsigned int)set;
 	if (!g->set[set].pmcs++)
 		err = cgroup_set_show(g, (unsigned int)set);
-	for (unsigned int i = 1; i < ABI_CGROUPS; i++)
+	for (unsigned int i = 1; i < g->top; i++)
 		if (cgroup_set_is_below(&g->set[i], path.id[0]))
 			cgroup_set_add(g, i, place);
 	return err ? deny(why, err, "the cgroup finds no room among those that are counted: %s",
@@ -340,7 +369,7 @@ void cgroup_activate(struct cgroups *g, int place, bool on)
 	const uint64_t id = cgroup_of_pmc(g, place);
 
 	g->pmc[place].active = on;
-	for (unsigned int set = 1; set < ABI_CGROUPS; set++)
+	for (unsigned int set = 1; set < g->top; set++)
 		if (cgroup_set_is_below(&g->set[set], id))
 			cgroup_bits_set(&g->table[set].active, cgroup_set_member(g, set, place),
 					on);
@@ -351,7 +380,7 @@ void cgroup_due(struct cgroups *g, int place, bool on)
 	const uint64_t id = cgroup_of_pmc(g, place);
 
 	g->pmc[place].due = on;
-	for (unsigned int set = 1; set < ABI_CGROUPS; set++)
+	for (unsigned int set = 1; set < g->top; set++)
 		if (cgroup_set_is_below(&g->set[set], id))
 			cgroup_bits_set(&g->table[set].due, cgroup_set_member(g, set, place), on);
 }

@@ -29,15 +29,22 @@ int cgroups_watch(struct cgroups *g);
 void cgroups_unwatch(struct cgroups *g);
 void cgroups_end(struct cgroups *g);
 
+/* A user's part of the PMCs that can count one cgroup. */
+struct cgroup_part {
+	const void *user;		/* only compared */
+	unsigned int own, all;		/* the most that this user may have, and all users */
+};
+
 /* Takes a place for a PMC.  Returns it, or -EAGAIN: all are in use. */
 int cgroup_take(struct cgroups *g, struct reason *why);
 /* It is stopped: no open slice counts for it. */
 void cgroup_give(struct cgroups *g, int place);
 /*
  * Makes the PMC one of the cgroup with this folder, once; it counts `source`.  -ENOENT: the cgroup
- * has been removed.
+ * has been removed; -EAGAIN: as many PMCs as may count it, or one below it.
  */
-int cgroup_join(struct cgroups *g, int place, int source, int folder, struct reason *why);
+int cgroup_join(struct cgroups *g, int place, int source, int folder,
+		const struct cgroup_part *part, struct reason *why);
 
 /* Whether the PMC counts from the next flush on, and whether unseen slices count as lost. */
 void cgroup_activate(struct cgroups *g, int place, bool on);

@@ -29,6 +29,7 @@ static const struct {
 	[POOL_SOURCES] = { "sources of software events", NULL },
 	[POOL_TRACEPOINTS] = { "tracepoints", NULL },
 	[POOL_REGISTERS] = { "registers counted for processes", NULL },
+	[POOL_CGROUPS] = { "PMCs of cgroups", NULL },
 	[POOL_SHARES] = { "counts of logged processes", NULL },
 	[POOL_HELPERS] = { "requests under way", NULL },
 };

@@ -238,6 +238,28 @@ END
 	[ "$(grep -cE "^[0-9.]+(,10){24}$" <<<"$output")" -eq 1 ]
 }
 
+@test "a user who may count CPUs takes his share of the 64, and leaves the others to others" {
+	if perf_counts; then skip "perf counts here: 6.12-arm64 proves it"; fi
+	# shellcheck disable=SC2016 # the guest's shell expands it
+	run vm_sh 'cd /tmp && mkdir -p cgroup && mount -t cgroup2 none cgroup || exit
+		read -r any _ <cgroup/cgroup.controllers
+		echo "+$any" >cgroup/cgroup.subtree_control
+		mkdir -p cgroup/a/below && rm -f own
+		pmccontrol --tunable security.bsd.unprivileged_syspmcs=1 || exit
+		many() { i=0; while [ $i -lt $1 ]; do echo "-p $2"; i=$((i + 1)); done; }
+		stand -u 1000 -g 1000 pmcstat -q --csv -C -w 0.1 -o own $(many 16 $1) -t cgroup:/tmp/cgroup/a & p=$!
+		until [ -s own ]; do usleep 20000; kill -0 $p || exit; done
+		for g in a a/below; do stand -u 1000 -g 1000 pmcstat -q -p $1 -t cgroup:/tmp/cgroup/$g true; done
+		for u in 1001 0; do stand -u $u -g $u pmcstat -q -p $1 -t cgroup:/tmp/cgroup/a/below true && echo "$u counts"; done
+		kill -INT $p; wait $p
+		pmccontrol --tunable security.bsd.unprivileged_syspmcs=0
+		rmdir cgroup/a/below cgroup/a; umount cgroup' syscalls:sys_enter_kill
+	echo "$output"
+	[ "$(grep -c "16 PMCs count this cgroup .* 16 of them are this user.s, who may have 16 " <<<"$output")" -eq 2 ]
+	has "1001 counts"
+	has "0 counts"
+}
+
 @test "a CPU that comes online while a cgroup is counted" {
 	vm_all_cpus
 	# shellcheck disable=SC2016 # the guest's shell expands it
