@@ -146,7 +146,7 @@ static __always_inline u64 event_read(struct abi_cgroup_cpu *c, struct abi_cpu *
 	u64 now;
 
 	if (source >= ABI_SOURCE_HOOK)
-		return k->hook[source & 7] + (c->due == 1 + (source & 7));
+		return hook_read(k, source, c->due);
 	now = bpf_perf_event_read(&events, ABI_EVENT(cpu, source));
 	if (now > (u64)-4096) {
 		source_note_lost(k, source);
@@ -192,7 +192,7 @@ static __always_inline void cgroup_member_begin(struct abi_cgroup_cpu *c,
 	c->start[source] = c->now[source];
 }
 
-/* What is done for several members takes a call each; most cgroups have one PMC. */
+/* Several members take a call each; most cgroups have one PMC, which takes none. */
 struct members {
 	struct abi_cgroup_cpu *c;
 	struct abi_cpu *k;
@@ -274,7 +274,10 @@ static __always_inline u64 members_now(const struct abi_cpu *k, const struct abi
 	return k->leaving || k->away == ABI_CPU_AWAY ? g->active & g->hits : g->active;
 }
 
-/* Ends the open slice and begins that of `set`: first all sources are read, then counts change. */
+/*
+ * Ends the open slice and begins the slice of `set`.  All sources are read before any count
+ * changes.
+ */
 static __always_inline void cgroup_change(struct abi_cgroup_cpu *c, struct abi_cpu *k, u32 cpu,
 					  u32 set)
 {
@@ -392,8 +395,8 @@ int BPF_PROG(on_cgroup_switch, bool preempt, struct task_struct *prev, struct ta
 	if (!k)
 		return 0;
 	c->switching = 1;
-	c->due = k->kind_next == (u32)next->pid ? 0 : 1 + switch_kind(preempt, prev_state);
-	c->hit_due = k->hit_next != (u32)next->pid ? tracepoint_switch : 0;
+	c->due = hook_due(k, next->pid, 1 + switch_kind(preempt, prev_state));
+	c->hit_due = hit_due(k, next->pid);
 	cgroup_change(c, k, cpu, set);
 	return 0;
 }

@@ -11,7 +11,7 @@
 #define ABI_CGROUP_DEPTH 64		/* cgroups on the way to the root, itself included */
 
 /*
- * What is counted in one cgroup: the PMCs of it and of each cgroup above it, so that a switch finds
+ * The PMCs that count one cgroup: its own and those of each cgroup above it, so that a switch finds
  * all of them in one place.
  */
 #define ABI_CGROUP_MEMBERS 64

@@ -59,7 +59,7 @@ int BPF_PROG(on_cpu_stepped, unsigned int cpu, int state, int step, int result)
 		c->downs++;
 	c->away = c->leaving ? ABI_CPU_AWAY : ABI_CPU_HERE;
 	c->changes++;
-	/* Whatever is measured and runs here before the daemon has opened new events is lost. */
+	/* A measured cgroup that runs here before the daemon has opened new events loses them. */
 	if (!c->leaving)
 		cgroup_flush();
 	__sync_fetch_and_add(&cpu_changes, 1);

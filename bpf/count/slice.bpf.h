@@ -71,7 +71,7 @@ static __always_inline u64 source_read(struct abi_cpu *c, u32 cpu, u32 source)
 	u64 now;
 
 	if (source >= ABI_SOURCE_HOOK)
-		return c->hook[source & 7] + (c->due == 1 + (source & 7));
+		return hook_read(c, source, c->due);
 	if (reads_msr && source >= ABI_SOURCE_MSR)
 		return register_read(c, source);
 	now = bpf_perf_event_read(&events, ABI_EVENT(cpu, source));
@@ -314,7 +314,7 @@ __noinline int slice_change_hits(u32 cpu, u32 set, u32 next, u64 ends)
 		return 0;
 	these = members = (c->members & ends) | (s->active & ~ends);
 	k = members ? owner_counts(s->owner, cpu) : NULL;
-	c->hit_due = c->hit_next != next ? tracepoint_switch : 0;
+	c->hit_due = hit_due(c, next);
 	for (u32 i = 0; k && i < ABI_MAX_MEMBERS && these; i++, these >>= 1) {
 		u32 source = s->member[i].source & (ABI_ALL_SOURCES - 1), pos = s->member[i].pos;
 		u64 now;
@@ -333,7 +333,10 @@ __noinline int slice_change_hits(u32 cpu, u32 set, u32 next, u64 ends)
 	return 0;
 }
 
-/* True if the slice of set `from` ends, or that of `to` begins, by that function. */
+/*
+ * True if slice_change_hits() does a switch between these sets: one of them is 0, the other has
+ * tracepoints only.
+ */
 static __always_inline bool slice_is_hits(u32 from, u32 to)
 {
 	u64 both = (u64)from * to;	/* the verifier learns nothing about either, … */
@@ -344,10 +347,9 @@ static __always_inline bool slice_is_hits(u32 from, u32 to)
 }
 
 /*
- * Ends the open slice and begins that of `set`: first all sources are read, then counts are
+ * Ends the open slice and begins the slice of `set`.  All sources are read before any count is
  * credited.  `due` is 1 + the hook that counts this very switch, or 0 if there is none: then all
- * counts are brought up to date.  A switch belongs to the slice that it ends, even if the program
- * that counts switches runs after this one.  `last` had the CPU.
+ * counts are brought up to date.  `last` had the CPU.
  */
 static __always_inline void slice_change(u32 cpu, u32 set, struct task_struct *last,
 					 struct task_struct *task, u32 due)
@@ -361,8 +363,8 @@ static __always_inline void slice_change(u32 cpu, u32 set, struct task_struct *l
 
 	if (!c)
 		return;
-	c->due = c->kind_next == (u32)task->pid ? 0 : due;
-	c->hit_due = due && c->hit_next != (u32)task->pid ? tracepoint_switch : 0;
+	c->due = hook_due(c, task->pid, due);
+	c->hit_due = due ? hit_due(c, task->pid) : 0;
 	c->fresh_hits = c->fresh_others = 0;
 	ends = c->members;
 	from = ends ? bpf_map_lookup_elem(&sets, &open) : NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Sources that cannot be read, for all programs that cut slices. */
+/* Sources, for all programs that cut slices. */
 #ifndef PMCBPF_SOURCE_BPF_H
 #define PMCBPF_SOURCE_BPF_H
 
@@ -16,6 +16,26 @@ static __always_inline void source_note_lost(struct abi_cpu *c, u32 source)
 		return;
 	__sync_fetch_and_or(&lost_sources, 1ull << (source & 63));
 	__sync_fetch_and_or(&c->lost, 1ull << (source & 63));
+}
+
+/*
+ * A switch belongs to the slice that it ends, whether the programs that count switches run before
+ * the program of slices or after it.  1 + the hook, or the tracepoint, that has yet to count this
+ * very switch to `next`; 0: it has done so.
+ */
+static __always_inline u32 hook_due(const struct abi_cpu *c, u32 next, u32 due)
+{
+	return c->kind_next == next ? 0 : due;
+}
+
+static __always_inline u32 hit_due(const struct abi_cpu *c, u32 next)
+{
+	return c->hit_next == next ? 0 : tracepoint_switch;
+}
+
+static __always_inline u64 hook_read(const struct abi_cpu *c, u32 source, u32 due)
+{
+	return c->hook[source & 7] + (due == 1 + (source & 7));
 }
 
 #endif

@@ -45,7 +45,7 @@ void client_table_reclaim(struct lib *l)
 	sigdefer_end();
 }
 
-/* Without memory, what pmc_class() is asked about such a PMC is refused; everything else works. */
+/* Without memory the PMC is not noted: pmc_width() and pmc_capabilities() then refuse it. */
 void client_unplaced_add(struct lib *l, uint32_t pmcid)
 {
 	if (!array_reserve(l->unplaced, l->unplaced_room, l->nunplaced + 1))

@@ -68,6 +68,8 @@ struct backend {
 			   uint64_t missed);
 	/* True if a slice was not seen: the count is lost until it is written. */
 	bool (*missed)(const struct count *c);
+	/* Its count is written: slices that were not seen are of no concern any more. */
+	void (*forget)(struct count *c);
 	/* Adds up a register before it wraps.  True: every CPU has to be flushed for that. */
 	bool (*fold)(struct count *c);
 

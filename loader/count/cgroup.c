@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What both ways to count a cgroup have in common. */
+/* The parts that both ways to count a cgroup share. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
@@ -14,8 +14,9 @@
 #include "holder.h"
 
 /*
- * Where the kernel hides switches, perf still sees them.  Perf also counts in the right order with
- * its own switching what happens in a switch: a filter on the switch, and switches of cgroups.
+ * Where the kernel hides switches, perf still sees them.  Two events happen in the switch itself,
+ * and perf counts them right before it switches: switches of cgroups, and hits of sched_switch that
+ * a filter admits.
  */
 bool count_slices_cgroup(const struct engine *e, const struct count_spec *spec)
 {
@@ -78,13 +79,11 @@ int cgroup_refused(const struct count *c, int folder, int err, struct reason *wh
 	if (faccessat(folder, "cgroup.procs", F_OK, 0))
 		return deny(why, -ENOENT, "the cgroup has been removed");
 	if (err == -EBADF)
-		return deny(why, -EOPNOTSUPP,
-			    "perf does not count by this hierarchy of cgroups: "
+		return deny(why, -EOPNOTSUPP, "perf does not count by this hierarchy of cgroups: "
 			    "name a cgroup of version 2, or of the perf_event controller where "
 			    "that is mounted as version 1");
 	if (err == -ENOENT)
-		return deny(why, -EOPNOTSUPP,
-			    "the kernel does not count by this cgroup, or has no "
+		return deny(why, -EOPNOTSUPP, "the kernel does not count by this cgroup, or has no "
 			    "such event; before any controller is enabled in version 2's root, "
 			    "write \"+pids\" to its cgroup.subtree_control");
 	return deny(why, err, "cannot count row %u (%s) for a cgroup: %s", c->spec.row,
@@ -94,11 +93,9 @@ int cgroup_refused(const struct count *c, int folder, int err, struct reason *wh
 int cgroup_deny_lost(const struct count *c, int err, struct reason *why)
 {
 	if (c->lost_cpu >= 0)
-		return deny(why, err,
-			    "CPU %d came online while this PMC counted a cgroup: what "
+		return deny(why, err, "CPU %d came online while this PMC counted a cgroup: what "
 			    "ran there before the counter was open is missing; stop, release and "
-			    "allocate again",
-			    c->lost_cpu);
+			    "allocate again", c->lost_cpu);
 	return deny(why, err, "row %u (%s)%s", c->spec.row, c->spec.row_name, c->spec.holder->lost);
 }
 
@@ -124,7 +121,7 @@ static int cgroup_try(const struct count *c, int folder, struct reason *why)
 	return 0;
 }
 
-/* As of other things, one unprivileged user may have a part, and all leave some. */
+/* Of the PMCs that can count one cgroup, an unprivileged user may have a share. */
 static struct cgroup_part cgroup_part_of(const struct user *u)
 {
 	return (struct cgroup_part){

@@ -12,7 +12,7 @@ struct cgroup_state {
 	int folder;			/* of the cgroup, -1: not named yet */
 	int *fds;			/* cgroup_events.c: by CPU, -1: none; NULL: sliced */
 	int place;			/* cgroup_slices.c: among the programs' counts, -1: none */
-	bool pays_source;		/* … charged for the source that its user's PMCs share */
+	uint64_t zero;			/* … earlier content of its place */
 };
 
 /* Makes the PMC one of a cgroup, which count_attach_cgroup() names later. */

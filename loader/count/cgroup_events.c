@@ -18,7 +18,7 @@ static void cgroup_events_close(struct count *c)
 	for (unsigned int cpu = 0; cpu < c->e->ncpu; cpu++) {
 		if (fds[cpu] < 0)
 			continue;
-		(void)perf_disable(fds[cpu]); /* fails if the CPU has gone */
+		(void)perf_disable(fds[cpu]);	/* fails if the CPU has gone */
 		cgroup_close_event(c, fds[cpu]);
 		fds[cpu] = -1;
 	}
@@ -124,11 +124,7 @@ static bool cgroup_events_missed(const struct count *c, unsigned int cpu,
 }
 
 const struct backend backend_cgroup_events = {
-	.name = "cgroup events",
-	.start = cgroup_events_start,
-	.stop = cgroup_events_stop,
-	.read = cgroup_events_read,
-	.cpu_missed = cgroup_events_missed,
-	.deny_lost = cgroup_deny_lost,
-	.how_stopped = WIRE_HOW_ASK,
+	.name = "cgroup events", .start = cgroup_events_start, .stop = cgroup_events_stop,
+	.read = cgroup_events_read, .cpu_missed = cgroup_events_missed,
+	.deny_lost = cgroup_deny_lost, .how_stopped = WIRE_HOW_ASK,
 };

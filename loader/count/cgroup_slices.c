@@ -34,60 +34,46 @@ static bool source_share(struct count *c, void *arg)
 	return true;
 }
 
-static bool source_is_shared(struct count *c, void *arg)
+static bool source_is_used(struct count *c, void *arg)
 {
 	const struct count *other = arg;
 
-	return c != other && source_is_own(c) && c->source == other->source;
+	return c != other && c->source == other->source;
 }
 
-static bool source_is_paid(struct count *c, void *arg)
-{
-	const struct count *other = arg;
-
-	return source_is_shared(c, arg) && c->owner->user == other->owner->user;
-}
-
-static bool source_inherit(struct count *c, void *arg)
-{
-	if (!source_is_paid(c, arg))
-		return false;
-	count_pay_on(arg, c, c->e->ncpu, 1);
-	c->cgroup->pays_source = true;
-	return true;
-}
-
-/* Each user pays once for a source. */
-static int source_take(struct count *c, struct reason *why)
-{
-	const struct perf_event_spec spec = count_state_event(c);
-	int err = 0;
-
-	(void)hotplug_any(c->e->hotplug, source_share, c);
-	if (c->source < 0 || !hotplug_any(c->e->hotplug, source_is_paid, c)) {
-		err = count_pay(c, c->e->ncpu, 1, why);
-		c->cgroup->pays_source = !err;
-	}
-	if (c->source < 0 && !err)
-		c->source = sources_open(c->e->sources, &spec, why);
-	if (c->source < 0)
-		return err ?: c->source;
-	if (err)
-		c->source = -1;
-	return err;
-}
-
-/* Another PMC of the user pays on; the last of all users closes the source. */
+/* The last of its users closes the source. */
 static void source_give(struct count *c)
 {
-	if (c->cgroup->pays_source)
-		(void)hotplug_any(c->e->hotplug, source_inherit, c);
-	if (!hotplug_any(c->e->hotplug, source_is_shared, c))
+	count_pay_source_back(c);
+	if (!hotplug_any(c->e->hotplug, source_is_used, c))
 		sources_close(c->e->sources, c->source);
 	c->source = -1;
 }
 
+static int source_take(struct count *c, struct reason *why)
+{
+	const struct perf_event_spec spec = count_state_event(c);
+	int err;
+
+	if (!hotplug_any(c->e->hotplug, source_share, c))
+		c->source = sources_open(c->e->sources, &spec, why);
+	if (c->source < 0) {
+		err = c->source;
+		c->source = -1;
+		return err;
+	}
+	err = count_pay_source(c, why);
+	if (err)
+		source_give(c);
+	return err;
+}
+
 /* --- from the allocation to the release ------------------------------------------------------- */
+
+static void cgroup_slices_forget(struct count *c)
+{
+	cgroup_forget(c->e->cgroups, c->cgroup->place);
+}
 
 int cgroup_slices_new(struct count *c, struct reason *why)
 {
@@ -104,8 +90,8 @@ int cgroup_slices_new(struct count *c, struct reason *why)
 	}
 	g->place = place;
 	c->backend = &backend_cgroup_slices;
-	c->zero = cgroup_sum(c->e->cgroups, place);
-	cgroup_forget(c->e->cgroups, place);
+	g->zero = cgroup_sum(c->e->cgroups, place);
+	cgroup_slices_forget(c);
 	return c->source < 0 ? source_take(c, why) : 0;
 }
 
@@ -120,12 +106,6 @@ void cgroup_slices_free(struct count *c)
 	if (source_is_own(c))
 		source_give(c);
 	g->place = -1;
-}
-
-void cgroup_slices_forget(struct count *c)
-{
-	if (c->cgroup && c->cgroup->place >= 0)
-		cgroup_forget(c->e->cgroups, c->cgroup->place);
 }
 
 static int cgroup_slices_hold(struct count *c, struct reason *why)
@@ -154,7 +134,7 @@ static bool cgroup_slices_begin(struct count *c)
 	cgroup_activate(g, place, false);
 	if (flush_all(c->e->flush))
 		cgroup_lose(g, place);
-	c->zero += cgroup_sum(g, place) - before;
+	c->cgroup->zero += cgroup_sum(g, place) - before;
 	return false;
 }
 
@@ -208,16 +188,14 @@ static int cgroup_slices_read(struct count *c, uint64_t *raw, struct reason *why
 {
 	int err = c->running ? cgroup_slices_update(c) : 0;
 
-	*raw = cgroup_sum(c->e->cgroups, c->cgroup->place) - c->zero;
+	*raw = cgroup_sum(c->e->cgroups, c->cgroup->place) - c->cgroup->zero;
 	if (c->lost || sources_lost(c->e->sources, c->source))
 		return count_state_lost(c, -EBUSY, why);
 	if (cgroup_slices_missed(c))
-		return deny(why, -EBUSY,
-			    "row %u (%s) lost a time slice of the cgroup: this kernel "
+		return deny(why, -EBUSY, "row %u (%s) lost a time slice of the cgroup: this kernel "
 			    "has not reported a context switch (pmccontrol --doctor), or has not "
-			    "ended a slice when asked; release the PMC and allocate again: "
-			    "where switches are hidden, perf counts it",
-			    c->spec.row, c->spec.row_name);
+			    "ended a slice when asked; release the PMC and allocate again: where "
+			    "switches are hidden, perf counts it", c->spec.row, c->spec.row_name);
 	return err ? flush_deny(err, why) : hold_tracepoint_check(c, why);
 }
 
@@ -230,13 +208,9 @@ static bool cgroup_slices_cpu_missed(const struct count *c, unsigned int cpu,
 }
 
 const struct backend backend_cgroup_slices = {
-	.name = "cgroup slices",
-	.hold = cgroup_slices_hold,
-	.start = cgroup_slices_start,
-	.stop = cgroup_slices_stop,
-	.read = cgroup_slices_read,
-	.cpu_missed = cgroup_slices_cpu_missed,
-	.missed = cgroup_slices_missed,
-	.deny_lost = cgroup_deny_lost,
+	.name = "cgroup slices", .hold = cgroup_slices_hold, .start = cgroup_slices_start,
+	.stop = cgroup_slices_stop, .read = cgroup_slices_read,
+	.cpu_missed = cgroup_slices_cpu_missed, .missed = cgroup_slices_missed,
+	.forget = cgroup_slices_forget, .deny_lost = cgroup_deny_lost,
 	.how_stopped = WIRE_HOW_ASK,
 };

@@ -10,7 +10,5 @@ struct reason;
 int cgroup_slices_new(struct count *c, struct reason *why);
 /* Gives everything back except for the source of a row or a tracepoint. */
 void cgroup_slices_free(struct count *c);
-/* Its count is written: slices that were lost are of no concern any more. */
-void cgroup_slices_forget(struct count *c);
 
 #endif

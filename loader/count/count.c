@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "cgroup.h"
-#include "cgroup_slices.h"
 #include "count_group.h"
 #include "count_pay.h"
 #include "cpu_event.h"
@@ -61,8 +60,8 @@ int count_write(struct count *c, uint64_t value, struct reason *why)
 
 	if (c->backend->read_only)
 		return 0;
-	slices_forget(c);
-	cgroup_slices_forget(c);
+	if (c->backend->forget)
+		c->backend->forget(c);
 	err = count_read(c, &now, why);
 	if (err)
 		return err;
@@ -128,10 +127,9 @@ int count_new(struct engine *e, struct count_owner *o, const struct count_spec *
 	c->spec.probe = NULL;
 	if (c->pos != ~0u) {
 		o->pos_used |= 1ull << c->pos;
+		c->zero = slices_sum(c);
 		slices_forget(c);
 	}
-	if (c->pos != ~0u && !c->cgroup)
-		c->zero = slices_sum(c);
 	hotplug_add(e->hotplug, c);
 	DEBUG(e->debug, MD, ALLOCATE, "row %u PMC 0x%08x: %s", spec->row, spec->pmcid,
 	      c->backend->name);

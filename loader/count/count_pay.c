@@ -28,12 +28,69 @@ void count_pay_back(struct count *c)
 	c->paid_events = c->paid_sources = 0;
 }
 
-void count_pay_on(struct count *from, struct count *to, unsigned int events, unsigned int sources)
+/* A tracepoint's counter is one of few; another source takes a descriptor for each CPU. */
+static int source_charge(const struct count *c, struct reason *why)
 {
-	from->paid_events -= events;
-	from->paid_sources -= sources;
-	to->paid_events += events;
-	to->paid_sources += sources;
+	struct user *u = c->owner->user;
+	int err;
+
+	if (c->source >= ABI_SOURCE_TRACEPOINT)
+		return user_take(u->table, u, POOL_TRACEPOINTS, 1, why);
+	err = user_take(u->table, u, POOL_EVENTS, c->e->ncpu, why);
+	if (err)
+		return err;
+	err = user_take(u->table, u, POOL_SOURCES, 1, why);
+	if (err)
+		user_give(u->table, u, POOL_EVENTS, c->e->ncpu);
+	return err;
+}
+
+static void source_discharge(const struct count *c)
+{
+	struct user *u = c->owner->user;
+
+	if (c->source >= ABI_SOURCE_TRACEPOINT) {
+		user_give(u->table, u, POOL_TRACEPOINTS, 1);
+		return;
+	}
+	user_give(u->table, u, POOL_EVENTS, c->e->ncpu);
+	user_give(u->table, u, POOL_SOURCES, 1);
+}
+
+static bool source_is_shared(struct count *c, void *arg)
+{
+	const struct count *other = arg;
+
+	return c != other && c->source == other->source &&
+	       c->owner->user == other->owner->user;
+}
+
+static bool source_inherit(struct count *c, void *arg)
+{
+	if (!source_is_shared(c, arg))
+		return false;
+	c->pays_source = true;
+	return true;
+}
+
+int count_pay_source(struct count *c, struct reason *why)
+{
+	int err;
+
+	if (hotplug_any(c->e->hotplug, source_is_shared, c))
+		return 0;
+	err = source_charge(c, why);
+	c->pays_source = !err;
+	return err;
+}
+
+void count_pay_source_back(struct count *c)
+{
+	if (!c->pays_source)
+		return;
+	c->pays_source = false;
+	if (!hotplug_any(c->e->hotplug, source_inherit, c))
+		source_discharge(c);
 }
 
 /* A register's source takes one of few places, an event's a descriptor for each CPU. */

@@ -8,8 +8,12 @@
 /* Charges the PMC itself; both charges last until its end. */
 int count_pay(struct count *c, unsigned int events, unsigned int sources, struct reason *why);
 void count_pay_back(struct count *c);
-/* Another PMC of the same user pays this part on. */
-void count_pay_on(struct count *from, struct count *to, unsigned int events, unsigned int sources);
+/*
+ * For a source that several PMCs share, of c->source: each user pays once.  When the PMC that pays
+ * ends, another one of its user pays on.
+ */
+int count_pay_source(struct count *c, struct reason *why);
+void count_pay_source_back(struct count *c);
 
 /* Charges the source of a row to the user of one of its PMCs. */
 int count_pay_row(struct count_row *row, const struct count *c, struct reason *why);

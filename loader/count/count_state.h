@@ -59,7 +59,7 @@ struct count {
 	int source;			/* slices.c, cpu_tracepoint.c */
 	struct count *lender;		/* in a group, an earlier one that counts the same */
 	char *filter;			/* memory of spec.event.filter */
-	bool pays_tracepoint;		/* charged to POOL_TRACEPOINTS for its user's PMCs */
+	bool pays_source;		/* charged for the source that its user's PMCs share */
 	uint64_t missed;		/* hold_tracepoint.c: hits missed before START */
 	bool missed_some;		/* … some were missed between START and STOP */
 	int fd;				/* cpu_event.c, -1: CPU offline; register.c, -1: stopped */

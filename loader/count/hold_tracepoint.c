@@ -7,50 +7,10 @@
 #include <errno.h>
 #include <string.h>
 
+#include "count_pay.h"
 #include "count_period.h"
 #include "cpu_event.h"
 #include "hold_tracepoint.h"
-
-/* --- users ------------------------------------------------------------------------------------ */
-
-static bool tracepoint_is_shared(struct count *c, void *arg)
-{
-	const struct count *other = arg;
-
-	return c != other && c->source == other->source &&
-	       c->owner->user == other->owner->user;
-}
-
-static int tracepoint_pay(struct count *c, struct reason *why)
-{
-	struct user *u = c->owner->user;
-	int err;
-
-	if (hotplug_any(c->e->hotplug, tracepoint_is_shared, c))
-		return 0;
-	err = user_take(u->table, u, POOL_TRACEPOINTS, 1, why);
-	c->pays_tracepoint = !err;
-	return err;
-}
-
-static bool tracepoint_inherit(struct count *c, void *arg)
-{
-	if (!tracepoint_is_shared(c, arg))
-		return false;
-	c->pays_tracepoint = true;
-	return true;
-}
-
-static void tracepoint_pay_back(struct count *c)
-{
-	struct user *u = c->owner->user;
-
-	if (!c->pays_tracepoint)
-		return;
-	c->pays_tracepoint = false;
-	if (!hotplug_any(c->e->hotplug, tracepoint_inherit, c))
-		user_give(u->table, u, POOL_TRACEPOINTS, 1);
-}
 
 /* --- the counter ------------------------------------------------------------------------------ */
 
@@ -98,7 +58,7 @@ int hold_tracepoint(struct count *c, struct reason *why)
 				    "takes no program there", c->spec.tracepoint);
 		return err == -ENOSPC ? tracepoint_deny_room(c, why) : err;
 	}
-	err = tracepoint_pay(c, why);
+	err = count_pay_source(c, why);
 	if (err) {
 		tracepoints_give(c->e->tracepoints, c->source);
 		c->source = -1;
@@ -110,7 +70,7 @@ int hold_tracepoint(struct count *c, struct reason *why)
 
 void hold_tracepoint_end(struct count *c)
 {
-	tracepoint_pay_back(c);
+	count_pay_source_back(c);
 	tracepoints_give(c->e->tracepoints, c->source);
 }
 

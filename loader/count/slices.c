@@ -278,6 +278,6 @@ const struct backend backend_slices = {
 	.name = "slices", .sliced = true, .hold = slices_hold, .start = slices_start,
 	.stop = slices_stop, .read = slices_read, .leave_begin = slices_leave_begin,
 	.leave_end = slices_leave_end, .cpu_missed = slices_cpu_missed, .missed = slices_missed,
-	.fold = slices_fold, .how_stopped = WIRE_HOW_VALUE, .how = slices_how,
-	.fill = slices_fill,
+	.forget = slices_forget, .fold = slices_fold, .how_stopped = WIRE_HOW_VALUE,
+	.how = slices_how, .fill = slices_fill,
 };

@@ -55,14 +55,12 @@ int cgroups_size(struct pmcbpf *skel, unsigned int ncpu)
 	return err ?: bpf_map__set_max_entries(skel->maps.cgroup_counts, ncpu);
 }
 
-static int cgroups_map(void *at, size_t size, const struct bpf_map *map)
+/* NULL: errno has the reason. */
+static void *cgroups_map(size_t size, const struct bpf_map *map)
 {
 	void *pages = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
 
-	if (pages == MAP_FAILED)
-		return -errno;
-	memcpy(at, &pages, sizeof(pages));
-	return 0;
+	return pages == MAP_FAILED ? NULL : pages;
 }
 
 static size_t cgroups_cpus_size(const struct cgroups *g)
@@ -78,17 +76,18 @@ static size_t cgroups_counts_size(const struct cgroups *g)
 int cgroups_new(const struct engine *e, struct cgroups **out, struct reason *why)
 {
 	struct cgroups *g = calloc(1, sizeof(*g));
-	int err;
 
 	if (!g)
 		return -ENOMEM;
 	*out = g;
 	g->e = e;
 	g->top = 1;
-	err = cgroups_map(&g->table, TABLE_SIZE, e->skel->maps.cgroups);
-	err = err ?: cgroups_map(&g->cpus, cgroups_cpus_size(g), e->skel->maps.cgroup_cpus);
-	err = err ?: cgroups_map(&g->counts, cgroups_counts_size(g), e->skel->maps.cgroup_counts);
-	return err ? deny(why, err, "cannot map the counts of cgroups: %s", strerror(-err)) : 0;
+	g->table = cgroups_map(TABLE_SIZE, e->skel->maps.cgroups);
+	if (g->table)
+		g->cpus = cgroups_map(cgroups_cpus_size(g), e->skel->maps.cgroup_cpus);
+	if (g->cpus)
+		g->counts = cgroups_map(cgroups_counts_size(g), e->skel->maps.cgroup_counts);
+	return g->counts ? 0 : deny(why, -errno, "cannot map the counts of cgroups: %m");
 }
 
 void cgroups_free(struct cgroups *g)
@@ -187,10 +186,8 @@ static int cgroup_set_new(struct cgroups *g, const struct abi_cgroup_path *path,
 	while (set < g->top && (g->set[set].pmcs || g->set[set].stuck))
 		set++;
 	if (set == ABI_CGROUPS)
-		return deny(why, -EAGAIN,
-			    "%u cgroups are counted, and no more can be; release "
-			    "some PMCs",
-			    ABI_CGROUPS - 1);
+		return deny(why, -EAGAIN, "%u cgroups are counted, and no more can be; release "
+			    "some PMCs", ABI_CGROUPS - 1);
 	if (set == g->top)
 		g->top++;
 	s = &g->set[set];
@@ -272,9 +269,9 @@ static int cgroup_sets_have_room(const struct cgroups *g, const struct abi_cgrou
 		if (n < part->all && own < part->own)
 			continue;
 		return deny(why, -EAGAIN, "%u PMCs count this cgroup or one below it, together "
-			    "with those above; %u of them are this user's, who may have %u while "
-			    "all have at most %u of %d (user.share, user.reserve); release some", n,
-			    own, part->own, part->all, ABI_CGROUP_MEMBERS);
+			    "with those above; %u of them are this user's.  This user may have "
+			    "%u, and all users together %u of %d (user.share, user.reserve); "
+			    "release some", n, own, part->own, part->all, ABI_CGROUP_MEMBERS);
 	}
 	return 0;
 }
@@ -294,12 +291,9 @@ static int cgroup_path_learn(const struct cgroups *g, int folder, struct abi_cgr
 		return deny(why, err, "the kernel did not report the cgroup's number: %s",
 			    strerror(-err));
 	*path = skel->bss->cgroup_path;
-	return path->n <= ABI_CGROUP_DEPTH
-		       ? 0
-		       : deny(why, -E2BIG,
-			      "this cgroup is %u levels deep; cgroups are counted down to "
-			      "level %d",
-			      path->n, ABI_CGROUP_DEPTH);
+	return path->n <= ABI_CGROUP_DEPTH ? 0 :
+		deny(why, -E2BIG, "this cgroup is %u levels deep; cgroups are counted down to "
+		     "level %d", path->n, ABI_CGROUP_DEPTH);
 }
 
 /* --- PMCs ------------------------------------------------------------------------------------- */
@@ -360,29 +354,33 @@ int cgroup_join(struct cgroups *g, int place, int source, int folder,
 		if (cgroup_set_is_below(&g->set[i], path.id[0]))
 			cgroup_set_add(g, i, place);
 	return err ? deny(why, err, "the cgroup finds no room among those that are counted: %s",
-			  strerror(-err))
-		   : 0;
+			  strerror(-err)) : 0;
+}
+
+/* Changes the PMC's bit in `active` or `due` of each set that it is a member of. */
+static void cgroup_mark(struct cgroups *g, int place, bool due, bool on)
+{
+	const uint64_t id = cgroup_of_pmc(g, place);
+
+	for (unsigned int set = 1; set < g->top; set++) {
+		volatile struct abi_cgroup *at = &g->table[set];
+
+		if (cgroup_set_is_below(&g->set[set], id))
+			cgroup_bits_set(due ? &at->due : &at->active,
+					cgroup_set_member(g, set, place), on);
+	}
 }
 
 void cgroup_activate(struct cgroups *g, int place, bool on)
 {
-	const uint64_t id = cgroup_of_pmc(g, place);
-
 	g->pmc[place].active = on;
-	for (unsigned int set = 1; set < g->top; set++)
-		if (cgroup_set_is_below(&g->set[set], id))
-			cgroup_bits_set(&g->table[set].active, cgroup_set_member(g, set, place),
-					on);
+	cgroup_mark(g, place, false, on);
 }
 
 void cgroup_due(struct cgroups *g, int place, bool on)
 {
-	const uint64_t id = cgroup_of_pmc(g, place);
-
 	g->pmc[place].due = on;
-	for (unsigned int set = 1; set < g->top; set++)
-		if (cgroup_set_is_below(&g->set[set], id))
-			cgroup_bits_set(&g->table[set].due, cgroup_set_member(g, set, place), on);
+	cgroup_mark(g, place, true, on);
 }
 
 /* --- counts ----------------------------------------------------------------------------------- */

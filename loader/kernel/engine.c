@@ -264,6 +264,22 @@ static void engine_update_finals(struct engine *e)
 	}
 }
 
+/* The first need of programs that must see each switch from now on. */
+static int engine_watch(struct engine *e, enum engine_need what)
+{
+	int err;
+
+	if (what == NEED_CGROUP)
+		return cgroups_watch(e->cgroups);
+	if (what != NEED_SWITCH)
+		return 0;
+	switches_begin(e);
+	err = flush_all(e->flush);
+	if (!err)
+		switches_watch(e);
+	return err;
+}
+
 int engine_need(struct engine *e, enum engine_need what, struct reason *why)
 {
 	bool first = !programs_needed(e->programs, what);
@@ -276,19 +292,11 @@ int engine_need(struct engine *e, enum engine_need what, struct reason *why)
 		engine_update_finals(e);
 	if (err || !first)
 		return err;
-	if (what == NEED_SWITCH) {
-		switches_begin(e);
-		err = flush_all(e->flush);
-	} else if (what == NEED_CGROUP) {
-		err = cgroups_watch(e->cgroups);
-	}
-	if (err) {
-		engine_unneed(e, what);
-		return flush_deny(err, why);
-	}
-	if (what == NEED_SWITCH)
-		switches_watch(e);
-	return 0;
+	err = engine_watch(e, what);
+	if (!err)
+		return 0;
+	engine_unneed(e, what);
+	return flush_deny(err, why);
 }
 
 void engine_unneed(struct engine *e, enum engine_need what)

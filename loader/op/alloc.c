@@ -247,31 +247,36 @@ static bool may_open_none(const struct request *rq, const struct allocation *p)
 #define ID_CPUS (PMC_ID_TO_CPU(~0u) + 1)
 
 /*
- * The PMC's handle.  A process may have many PMCs of cgroups on a row: where the handles of others
- * have the CPU, theirs have any number that makes the handle unique; 0: there is none left.
+ * A process may have many PMCs of cgroups on a row.  Where other handles have the CPU, theirs have
+ * any number that makes the handle unique.  PMC_CPU_ANY comes first; ID_CPUS: none is left.
  */
-static uint32_t make_id(const struct owner *o, const struct allocation *p, unsigned int row)
+static uint32_t cgroup_number(const struct owner *o, unsigned int row)
 {
-	uint32_t cpu = p->system ? p->cpu : (uint32_t)PMC_CPU_ANY;
 	bool used[ID_CPUS] = { false };
 	const struct pmc *other;
 
-	if (p->spec.cgroup) {
-		TAILQ_FOREACH(other, &o->pmcs, owned)
-			if (other->row == row && !pmc_is_system(other))
-				used[PMC_ID_TO_CPU(other->id)] = true;
-		for (cpu = ID_CPUS - 1; used[cpu]; cpu--)
-			if (!cpu)
-				return 0;
-	}
-	return PMC_ID_MAKE_ID(cpu, p->a->mode, p->class->info.class, row);
+	TAILQ_FOREACH(other, &o->pmcs, owned)
+		if (other->row == row && !pmc_is_system(other))
+			used[PMC_ID_TO_CPU(other->id)] = true;
+	for (uint32_t number = ID_CPUS; number-- > 0;)
+		if (!used[number])
+			return number;
+	return ID_CPUS;
+}
+
+static uint32_t make_id(const struct owner *o, const struct allocation *p, unsigned int row)
+{
+	uint32_t cpu = p->system ? p->cpu : (uint32_t)PMC_CPU_ANY;
+
+	return PMC_ID_MAKE_ID(p->spec.cgroup ? cgroup_number(o, row) : cpu, p->a->mode,
+			      p->class->info.class, row);
 }
 
 /* True if the owner has no room for another such PMC on the row. */
 static bool is_own(const struct owner *o, const struct allocation *p, unsigned int row)
 {
 	if (p->spec.cgroup)
-		return !make_id(o, p, row);
+		return cgroup_number(o, row) == ID_CPUS;
 	return pmc_own_on_row(o, row, p->system, p->cpu);
 }
 

@@ -137,7 +137,6 @@ static pid_t player_of(const struct bench *b, enum pair pair, const struct cgrou
 {
 	pid_t pid = player(b);
 
-	/* Before it plays, and after all that a real-time thread may not do in a cgroup. */
 	if (!pid && pair == PAIR_CGROUPS)
 		cgroup_enter(g, which);
 	return pid;

@@ -7,14 +7,23 @@ load helpers
 
 ENTER=syscalls:sys_enter_sched_get_priority_max
 
-# cgroup_counts EVENT... - `load` works in /tmp/cgroup/a/below and beside it, while pmcstat counts a; sets counts[]
-# shellcheck disable=SC2154 # bats sets output and lines
-cgroup_counts() {
+# in_cgroups SCRIPT [ARG...] - SCRIPT begins in /tmp, where `cgroup` is the hierarchy of version 2
+in_cgroups() {
+	local script=$1
+
+	shift
 	# shellcheck disable=SC2016 # the guest's shell expands it
 	run vm_sh 'cd /tmp && mkdir -p cgroup && mount -t cgroup2 none cgroup || exit
 		read -r any _ <cgroup/cgroup.controllers
 		echo "+$any" >cgroup/cgroup.subtree_control
-		mkdir -p cgroup/a/below && rm -f rows
+		'"$script" "$@"
+}
+
+# cgroup_counts EVENT... - `load` works in /tmp/cgroup/a/below and beside it, while pmcstat counts a; sets counts[]
+# shellcheck disable=SC2154 # bats sets output and lines
+cgroup_counts() {
+	# shellcheck disable=SC2016 # the guest's shell expands it
+	in_cgroups 'mkdir -p cgroup/a/below && rm -f rows
 		pmcstat -q --csv -C -w 0.1 -o rows $1 -t cgroup:/tmp/cgroup/a & p=$!
 		until [ "$(wc -l <rows)" -ge 2 ]; do usleep 20000; kill -0 $p || exit; done
 		work="load calls=10 spins=1000000 forks=1"
@@ -51,10 +60,7 @@ perf_counts() { [ "$VM_KERNEL" = 6.1-arm64 ]; }
 @test "a process that moves itself, and goes on: each call counts where it was made" {
 	# The shell itself makes these calls; nothing else has to run in between.
 	# shellcheck disable=SC2016 # the guest's shell expands it
-	run vm_sh 'cd /tmp && mkdir -p cgroup && mount -t cgroup2 none cgroup || exit
-		read -r any _ <cgroup/cgroup.controllers
-		echo "+$any" >cgroup/cgroup.subtree_control
-		mkdir -p cgroup/a/below cgroup/b && rm -f rows
+	in_cgroups 'mkdir -p cgroup/a/below cgroup/b && rm -f rows
 		pmcstat -q --csv -C -w 0.1 -o rows -p syscalls:sys_enter_kill --for-each-cgroup "a,a/below,b" & p=$!
 		until [ -s rows ]; do usleep 20000; kill -0 $p || exit; done
 		cat >moves <<"END"
@@ -74,10 +80,7 @@ END
 
 @test "a cgroup that is removed keeps its counts, and the next one of that name begins at 0" {
 	# shellcheck disable=SC2016 # the guest's shell expands it
-	run vm_sh 'cd /tmp && mkdir -p cgroup && mount -t cgroup2 none cgroup || exit
-		read -r any _ <cgroup/cgroup.controllers
-		echo "+$any" >cgroup/cgroup.subtree_control
-		later() { was=$(cat $1 | wc -l); until [ $(cat $1 | wc -l) -gt $((was + 1)) ]; do usleep 20000; done; }
+	in_cgroups 'later() { was=$(cat $1 | wc -l); until [ $(cat $1 | wc -l) -gt $((was + 1)) ]; do usleep 20000; done; }
 		begin() {
 			rm -f $1; mkdir -p cgroup/a/b
 			pmcstat -q --csv -C -w 0.1 -o $1 -p $2 -t cgroup:/tmp/cgroup/a/b &
@@ -103,7 +106,7 @@ END
 100" ]]
 }
 
-@test "what only programs count: calls of a function, kinds of switches, locks; where perf counts they are refused" {
+@test "events that only programs count: calls of a function, kinds of switches, locks; where perf counts they are refused" {
 	events="uprobe:/usr/bin/load:load_call CONTEXT_SWITCHES.VOLUNTARY LOCK.FAILED sched:sched_stat_runtime"
 	if perf_counts; then
 		for event in $events; do
@@ -126,10 +129,7 @@ END
 	[ "$VM_ARCH" = arm64 ] || skip "guests of this architecture have no counters"
 	if perf_counts; then skip "perf counts here, with a counter for each: 6.12-arm64 proves it"; fi
 	# shellcheck disable=SC2016 # the guest's shell expands it
-	run vm_sh 'cd /tmp && mkdir -p cgroup && mount -t cgroup2 none cgroup || exit
-		read -r any _ <cgroup/cgroup.controllers
-		echo "+$any" >cgroup/cgroup.subtree_control
-		for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do mkdir -p cgroup/g/$i; done
+	in_cgroups 'for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do mkdir -p cgroup/g/$i; done
 		rm -f rows
 		pmcstat -q --csv -C -w 0.1 -o rows -p inst_retired,usr -p inst_retired,usr -p $1 \
 			--for-each-cgroup "^g" & p=$!
@@ -165,10 +165,7 @@ END
 @test "five processes move among cgroups, while cgroups and PMCs come and go: no call is lost or counted twice" {
 	if perf_counts; then kinds=; else kinds="-p CONTEXT_SWITCHES.VOLUNTARY -p CONTEXT_SWITCHES.INVOLUNTARY"; fi
 	# shellcheck disable=SC2016 # the guest's shell expands it
-	run vm_sh 'cd /tmp && mkdir -p cgroup && mount -t cgroup2 none cgroup || exit
-		read -r any _ <cgroup/cgroup.controllers
-		echo "+$any" >cgroup/cgroup.subtree_control
-		for i in 0 1 2 3 4 5 6 7; do mkdir -p cgroup/g/$i/x; done
+	in_cgroups 'for i in 0 1 2 3 4 5 6 7; do mkdir -p cgroup/g/$i/x; done
 		cat >moves <<"END"
 			n=0; i=$1
 			while [ $n -lt 40 ]; do
@@ -214,10 +211,7 @@ END
 @test "64 PMCs count a cgroup together with those above it; the next one is refused, also from above" {
 	if perf_counts; then skip "perf counts here: 6.12-arm64 proves it"; fi
 	# shellcheck disable=SC2016 # the guest's shell expands it
-	run vm_sh 'cd /tmp && mkdir -p cgroup && mount -t cgroup2 none cgroup || exit
-		read -r any _ <cgroup/cgroup.controllers
-		echo "+$any" >cgroup/cgroup.subtree_control
-		mkdir -p cgroup/a/below && rm -f rows above
+	in_cgroups 'mkdir -p cgroup/a/below && rm -f rows above
 		many() { i=0; while [ $i -lt $1 ]; do echo "-p $2"; i=$((i + 1)); done; }
 		pmcstat -q --csv -C -w 0.1 -o above $(many 40 $1) -t cgroup:/tmp/cgroup/a & p1=$!
 		until [ -s above ]; do usleep 20000; kill -0 $p1 || exit; done
@@ -241,10 +235,7 @@ END
 @test "a user who may count CPUs takes his share of the 64, and leaves the others to others" {
 	if perf_counts; then skip "perf counts here: 6.12-arm64 proves it"; fi
 	# shellcheck disable=SC2016 # the guest's shell expands it
-	run vm_sh 'cd /tmp && mkdir -p cgroup && mount -t cgroup2 none cgroup || exit
-		read -r any _ <cgroup/cgroup.controllers
-		echo "+$any" >cgroup/cgroup.subtree_control
-		mkdir -p cgroup/a/below && rm -f own
+	in_cgroups 'mkdir -p cgroup/a/below && rm -f own
 		pmccontrol --tunable security.bsd.unprivileged_syspmcs=1 || exit
 		many() { i=0; while [ $i -lt $1 ]; do echo "-p $2"; i=$((i + 1)); done; }
 		stand -u 1000 -g 1000 pmcstat -q --csv -C -w 0.1 -o own $(many 16 $1) -t cgroup:/tmp/cgroup/a & p=$!
@@ -255,7 +246,7 @@ END
 		pmccontrol --tunable security.bsd.unprivileged_syspmcs=0
 		rmdir cgroup/a/below cgroup/a; umount cgroup' syscalls:sys_enter_kill
 	echo "$output"
-	[ "$(grep -c "16 PMCs count this cgroup .* 16 of them are this user.s, who may have 16 " <<<"$output")" -eq 2 ]
+	[ "$(grep -c "16 PMCs count this cgroup .* 16 of them are this user.s\.  This user may have 16, " <<<"$output")" -eq 2 ]
 	has "1001 counts"
 	has "0 counts"
 }
@@ -263,14 +254,11 @@ END
 @test "a CPU that comes online while a cgroup is counted" {
 	vm_all_cpus
 	# shellcheck disable=SC2016 # the guest's shell expands it
-	run vm_sh 'cd /tmp && mkdir -p cgroup && mount -t cgroup2 none cgroup || exit
-		read -r any _ <cgroup/cgroup.controllers
-		echo "+$any" >cgroup/cgroup.subtree_control
-		mkdir -p cgroup/a && rm -f rows
+	in_cgroups 'mkdir -p cgroup/a && rm -f rows
 		echo 0 >/sys/devices/system/cpu/cpu1/online
 		sh -c "echo \$\$ >cgroup/a/cgroup.procs && exec load -w calls=10" >out & w=$!
 		until grep -q ready out; do usleep 20000; done
-		pmcstat -q --csv -C -w 0.1 -o rows $1 -t cgroup:/tmp/cgroup/a 2>said & p=$!
+		pmcstat -q --csv -C -w 0.1 -o rows -p $1 -t cgroup:/tmp/cgroup/a 2>said & p=$!
 		until [ -s rows ]; do usleep 20000; kill -0 $p || { cat said; exit 1; }; done
 		kill -USR1 $w
 		until [ "$(grep -c ^all out)" -eq 2 ]; do usleep 20000; done
@@ -282,7 +270,7 @@ END
 		kill -INT $p; wait $p; echo "status $?"; cat said
 		tail -n 1 rows | cut -d, -f2-
 		kill $w; wait
-		rmdir cgroup/a; umount cgroup' "${1:-} -p $ENTER"
+		rmdir cgroup/a; umount cgroup' $ENTER
 	echo "$output"
 	if perf_counts; then
 		[[ $output == *"status 71"* && $output == *"CPU 1 came online while this PMC counted a cgroup"* ]]
