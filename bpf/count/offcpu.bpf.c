@@ -145,11 +145,13 @@ static __always_inline void offcpu_begin(const struct concerned *pmcs, struct ta
 	new.run_delay = task->sched_info.run_delay;
 	t = thread_state(task);
 	if (!t) {
+		new.on = now;
 		thread_state_add(task, &new);
 		return;
 	}
 	if (t->off)
 		offcpu_unknown(pmcs, t->time);
+	new.on = t->time;
 	*t = new;
 }
 
@@ -264,7 +266,7 @@ static __always_inline void offcpu_put(const struct concerned *pmcs, struct task
 static __always_inline void offcpu_end(const struct concerned *pmcs, struct task_struct *task,
 				       u64 now)
 {
-	struct thread_state *t, *seen;
+	struct thread_state new = { .time = now, .switches = task_switches(task) }, *t, *seen;
 	u64 out, stale;
 
 	t = thread_state(task);
@@ -276,11 +278,10 @@ static __always_inline void offcpu_end(const struct concerned *pmcs, struct task
 	/* Where some threads found no room, a thread without a state may be any of these. */
 	stale = seen ? 0 : t ? t->time : offcpu_full ? ~0ull : 0;
 	offcpu_put(pmcs, task, seen, out, now, stale);
-	if (!t)
-		return;
-	t->time = now;
-	t->switches = task_switches(task);
-	t->off = 0;
+	if (t)
+		*t = new;
+	else
+		thread_state_add(task, &new);
 }
 
 SEC("tp_btf/sched_switch")

@@ -27,7 +27,8 @@ struct thread_state {
 	u64 switches;			/* the scheduler's number of the thread's switches */
 	u64 run_delay;			/* the scheduler's time on run queues before it */
 	u32 state;			/* the scheduler's state of the thread, as it left */
-	u32 off;			/* 1: the switch was away from it */
+	u32 off;			/* 1: the switch was away from it … */
+	u64 on;				/* … and an earlier one to it at this time */
 };
 
 /*
@@ -40,7 +41,7 @@ struct thread_state {
 struct thread_entry {
 	u64 task;			/* 0: the entry is free */
 	struct thread_state state;
-	u64 pad[3];			/* to a line of the cache */
+	u64 pad[2];			/* to a line of the cache */
 };
 struct offcpu_entries_map {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -136,6 +137,7 @@ static __always_inline void offcpu_fill(struct abi_offcpu_wait *w, struct task_s
 		before = t->run_delay;
 	w->nkernel = n > 0 ? (u64)n / 8 : 0;
 	w->out = out;
+	w->on = t ? t->on : out;
 	w->in = now;
 	w->tid = task_thread(task);
 	w->kernel_thread = !!(task->flags & PF_KTHREAD);

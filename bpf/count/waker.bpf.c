@@ -136,10 +136,9 @@ SEC("tp_btf/sched_waking")
 int BPF_PROG(on_waking, struct task_struct *task)
 {
 	u64 key = (u64)task;
-	struct thread_state *t = thread_state(task);
 	struct waker_state *state;
 
-	if (!t || !t->off)
+	if (!thread_state(task))
 		return 0;
 	state = bpf_map_lookup_elem(&offcpu_wakers, &key);
 	if (!state) {

@@ -51,7 +51,7 @@ struct abi_offcpu {
 #define ABI_OFFCPU_SLOTS  4u		/* a new thread's wait is recorded after the next switch */
 struct abi_offcpu_wait {
 	__u64 task;			/* 0: the slot is free */
-	__u64 out, in;			/* CLOCK_MONOTONIC */
+	__u64 on, out, in;		/* it came to a CPU, left it, came again; CLOCK_MONOTONIC */
 	__u64 run;			/* ns of it on a run queue */
 	__u32 reason;			/* enum abi_wait */
 	__u32 pid, tid;			/* the daemon's numbers */

@@ -147,8 +147,9 @@ static __always_inline bool wait_python_output(struct wait_scratch *s, u32 cpu, 
 }
 
 /*
- * Records the waker: only in the thread itself, which nothing wakes meanwhile.  Without a record it
- * is not known.  0: no room.
+ * Records the waker: only in the thread itself, which nothing wakes meanwhile.  A thread may be
+ * woken before it has left its CPU, so the latest wake-up since it came there is the one.  Without a
+ * record the waker is not known.  0: no room.
  */
 __noinline int wait_put_waker(u32 slot)
 {
@@ -164,7 +165,7 @@ __noinline int wait_put_waker(u32 slot)
 		return 1;
 	w = &waits->slot[slot];
 	state = w->task == key ? bpf_map_lookup_elem(&offcpu_wakers, &key) : NULL;
-	if (!state || state->w.time < w->out || state->w.time > w->in)
+	if (!state || state->w.time < w->on || state->w.time > w->in)
 		return 1;
 	bytes = state->w.n * 8;
 	if (bytes > sizeof(state->w.pc))

@@ -4,6 +4,7 @@
  *
  *	waited sleep N NS	sleeps N times NS nanoseconds
  *	waited lock N NS	waits N times for a lock that another thread holds while it sleeps
+ *	waited meet N		meets another thread N times at a barrier
  *	waited crowd N NS	has N threads that begin to sleep NS nanoseconds when all exist
  *	waited share N		runs for N ms of CPU time beside another thread on the same CPU
  *	waited read FILE	reads a file from the disk
@@ -136,6 +137,25 @@ static void wait_for_lock(void)
 	pthread_join(t, NULL);
 }
 
+static void *meet(void *arg)
+{
+	for (unsigned int i = 0; i < rounds; i++)
+		pthread_barrier_wait(&both);
+	return arg;
+}
+
+__attribute__((noinline)) static void meet_often(void)
+{
+	pthread_t t;
+
+	pthread_barrier_init(&both, NULL, 2);
+	if (pthread_create(&t, NULL, meet, NULL))
+		die("pthread_create");
+	meet(NULL);
+	pthread_join(t, NULL);
+	__asm__ volatile("");
+}
+
 static void *spin(void *arg)
 {
 	uint64_t until = clock_of(CLOCK_THREAD_CPUTIME_ID) + rounds * 1000000ull;
@@ -207,6 +227,8 @@ int main(int argc, char **argv)
 		sleep_often();
 	else if (!strcmp(what, "lock"))
 		wait_for_lock();
+	else if (!strcmp(what, "meet"))
+		meet_often();
 	else if (!strcmp(what, "crowd"))
 		crowd();
 	else if (!strcmp(what, "share"))

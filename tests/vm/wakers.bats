@@ -43,6 +43,11 @@ woken_from_outside() {
 		pmc report --folded - /tmp/w/log | grep woken' "$@"
 }
 
+@test "wakers: of a thread that is woken while it still leaves its CPU" {
+	vm_sh 'pmc record --off-cpu --wakers -c 1 --no-report -o /tmp/met waited meet 10000 && pmc report --folded - /tmp/met >/tmp/folded'
+	vm_sh 'grep "main;meet_often;.*\[woken by waited\]_\[k\];\[lock\]" /tmp/folded && ! grep "main;meet_often;.*\[waker unknown\]" /tmp/folded'
+}
+
 @test "wakers: a process that is not measured is named for root, without its callers, and for nobody else" {
 	one_of_each
 	run woken_from_outside
