@@ -148,7 +148,7 @@ static __always_inline bool wait_python_output(struct wait_scratch *s, u32 cpu, 
 
 /*
  * Records the waker: only in the thread itself, which nothing wakes meanwhile.  A thread may be
- * woken before it has left its CPU, so the latest wake-up since it came there is the one.  Without a
+ * woken before it has left its CPU: the latest wake-up since it came there is the one.  Without a
  * record the waker is not known.  0: no room.
  */
 __noinline int wait_put_waker(u32 slot)
