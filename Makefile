@@ -161,7 +161,7 @@ TIDY_loader/pmc/pmc_release := --checks=-clang-analyzer-unix.Malloc
 TIDY_loader/kernel/sampler := --checks=-clang-analyzer-unix.Malloc
 TIDY_loader/kernel/hit_sampler := --checks=-clang-analyzer-unix.Malloc
 TIDY_loader/kernel/waker := --checks=-clang-analyzer-unix.Malloc
-TIDY_loader/kernel/tracepoints := --checks=-clang-analyzer-unix.Malloc
+TIDY_loader/kernel/slot := --checks=-clang-analyzer-unix.Malloc
 TIDY_loader/log/loglate := --checks=-clang-analyzer-unix.Malloc
 TIDY_loader/pmc/lifetime := --checks=-clang-analyzer-core.NullDereference
 TIDY_loader/kernel/perf := --checks=-clang-analyzer-core.uninitialized.Branch

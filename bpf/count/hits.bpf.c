@@ -66,11 +66,11 @@ struct {
 struct sets_map sets SEC(".maps");
 struct targets_map targets SEC(".maps");
 
-const volatile __u32 slot = 0;
 const volatile bool skips = true;	/* the kernel may skip runs: see hits_skipped() */
 const volatile bool all_counted = false; /* the kernel counts a kprobe's hits, this program none */
 const volatile bool of_records = false;	/* the program is at perf's event */
 const volatile __u32 trap = 0;		/* a probe's registers are so many bytes behind its place */
+__u32 slot = 0;			/* its number, from before it is attached */
 __u32 hits_over = 0;		/* the slot is another instance's; this one is being detached */
 /* The PMCs of each CPU, 0: none. */
 __u32 cpu_samplers[ABI_MAX_CPUS][ABI_CPU_SAMPLERS] = {};

@@ -93,6 +93,14 @@ static int count_begin_process(struct count *c, struct reason *why)
 	return err && err != -ENOMEM && err != -ENXIO && err != -EAGAIN ? -EINVAL : err;
 }
 
+bool count_prepare(struct engine *e, const struct count_spec *spec)
+{
+	if (spec->sampling && spec->from == COUNT_FROM_PROBE)
+		return tracepoints_prepare_probe(e->tracepoints, spec->probe);
+	return spec->sampling && spec->from == COUNT_FROM_TRACEPOINT &&
+	       tracepoints_prepare(e->tracepoints, spec->tracepoint, &spec->event);
+}
+
 int count_new(struct engine *e, struct count_owner *o, const struct count_spec *spec,
 	      struct count **out, struct reason *why)
 {

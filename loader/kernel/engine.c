@@ -10,6 +10,8 @@
 
 #include "engine.h"
 #include "loader/base/base.h"
+#include "hit_sampler.h"
+#include "load_thread.h"
 #include "notes.h"
 #include "pmcbpf.skel.h"
 #include "verifier.h"
@@ -175,7 +177,7 @@ int engine_new(struct engine **out, struct reason *why)
 	struct engine *e = calloc(1, sizeof(*e));
 	int err = -ENOMEM;
 
-	if (!e || !(e->log = calloc(1, LOG_SIZE)))
+	if (!e || !(e->log = calloc(1, LOG_SIZE)) || !(e->load_thread = load_thread_new()))
 		goto out;
 	libbpf_set_print(engine_quiet);
 	e->debug = &silent;
@@ -201,6 +203,8 @@ void engine_free(struct engine *e)
 {
 	if (!e)
 		return;
+	load_thread_free(e->load_thread);
+	hit_sampler_free(e->hit_spare);
 	tracepoints_free(e->tracepoints);
 	programs_free(e->programs);
 	sources_free(e->sources);
@@ -224,6 +228,7 @@ void engine_debug_to(struct engine *e, const struct debug *debug)
 void engine_waits_by(struct engine *e, struct fibers *fibers, struct helpers *helpers)
 {
 	e->fibers = fibers;
+	load_thread_fibers_from(e->load_thread, fibers);
 	programs_helpers_from(e->programs, helpers);
 	tracepoints_helpers_from(e->tracepoints, helpers);
 }

@@ -33,7 +33,9 @@
 struct debug;
 struct fibers;
 struct helpers;
+struct hit_sampler;
 struct hotplug;
+struct load_thread;
 struct msrdev;
 struct notes;
 struct pmcbpf;
@@ -59,6 +61,8 @@ struct engine {
 	struct owner_maps *owner_maps;	/* owners' counts */
 	struct offcpus *offcpus;	/* PMCs that sample waits */
 	struct cgroups *cgroups;	/* PMCs of cgroups */
+	struct load_thread *load_thread; /* loads what operations need besides */
+	struct hit_sampler *hit_spare;	/* of no counter yet; NULL: none */
 	unsigned int walks;		/* under way: forks are noted for them, see target_map.h */
 	struct fibers *fibers;
 	char *log;			/* the verifier's, during load */

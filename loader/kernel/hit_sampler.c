@@ -9,6 +9,7 @@
 #include "bpf/count/filter_abi.h"
 #include "engine.h"
 #include "hit_sampler.h"
+#include "load_thread.h"
 #include "sampler.h"
 #include "pmcbpf.skel.h"
 #include "hits.skel.h"
@@ -35,6 +36,7 @@ static const struct hit_way {
 
 struct hit_sampler {
 	struct hits_bpf *skel;
+	enum hit_kind kind;
 	struct bpf_program *program;	/* the one that is loaded */
 };
 
@@ -88,8 +90,8 @@ static int hit_sampler_share(const struct engine *e, struct hits_bpf *skel)
 	return err;
 }
 
-int hit_sampler_new(const struct engine *e, uint32_t slot, enum hit_kind kind,
-		    const struct abi_filter *filter, struct hit_sampler **out)
+static int hit_sampler_load(const struct engine *e, enum hit_kind kind,
+			    const struct abi_filter *filter, struct hit_sampler **out)
 {
 	struct hit_sampler *h = e->samplers ? calloc(1, sizeof(*h)) : NULL;
 	int err;
@@ -101,7 +103,7 @@ int hit_sampler_new(const struct engine *e, uint32_t slot, enum hit_kind kind,
 		free(h);
 		return -errno;
 	}
-	h->skel->rodata->slot = slot;
+	h->kind = kind;
 	h->skel->rodata->skips = ways[kind].skips;
 	h->skel->rodata->all_counted = ways[kind].all_counted;
 	h->skel->rodata->of_records = ways[kind].of_records;
@@ -116,6 +118,57 @@ int hit_sampler_new(const struct engine *e, uint32_t slot, enum hit_kind kind,
 		hit_sampler_free(h);
 	else
 		*out = h;
+	return err;
+}
+
+static bool hit_sampler_serves(const struct hit_sampler *h, enum hit_kind kind,
+			       const struct abi_filter *filter)
+{
+	static const struct abi_filter all;
+
+	return h && h->kind == kind &&
+	       !memcmp((const void *)&h->skel->rodata->filter, filter ?: &all, sizeof(all));
+}
+
+struct hit_job {
+	const struct engine *e;
+	enum hit_kind kind;
+	const struct abi_filter *filter;
+	struct hit_sampler *h;
+};
+
+static void hit_job_run(void *arg)
+{
+	struct hit_job *j = arg;
+
+	(void)hit_sampler_load(j->e, j->kind, j->filter, &j->h);
+}
+
+bool hit_sampler_prepare(struct engine *e, enum hit_kind kind, const struct abi_filter *filter)
+{
+	struct hit_job j = { .e = e, .kind = kind, .filter = filter };
+
+	if (hit_sampler_serves(e->hit_spare, kind, filter))
+		return false;
+	load_thread_do(e->load_thread, hit_job_run, &j);
+	hit_sampler_free(e->hit_spare);
+	e->hit_spare = j.h;
+	return true;
+}
+
+int hit_sampler_new(struct engine *e, uint32_t slot, enum hit_kind kind,
+		    const struct abi_filter *filter, struct hit_sampler **out)
+{
+	int err = 0;
+
+	if (hit_sampler_serves(e->hit_spare, kind, filter)) {
+		*out = e->hit_spare;
+		e->hit_spare = NULL;
+	} else {
+		err = hit_sampler_load(e, kind, filter, out);
+	}
+	if (!err)
+		(*out)->skel->bss->slot = slot;
 	return err;
 }
 

@@ -23,9 +23,14 @@ enum hit_kind {
 	HIT_KERNEL_RETURN,
 };
 
-/* Loads an instance for a counter; `filter` may be NULL.  0 or -errno. */
-int hit_sampler_new(const struct engine *e, uint32_t slot, enum hit_kind kind,
+/*
+ * Makes an instance for a counter; `filter` may be NULL.  0 or -errno.  It is loaded, unless
+ * hit_sampler_prepare() with the same arguments came right before.
+ */
+int hit_sampler_new(struct engine *e, uint32_t slot, enum hit_kind kind,
 		    const struct abi_filter *filter, struct hit_sampler **out);
+/* Loads an instance in the loading thread, unless there is one: true: the fiber has waited. */
+bool hit_sampler_prepare(struct engine *e, enum hit_kind kind, const struct abi_filter *filter);
 void hit_sampler_free(struct hit_sampler *h);
 
 const struct bpf_program *hit_sampler_program(const struct hit_sampler *h);

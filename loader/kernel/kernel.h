@@ -5,8 +5,9 @@
  *
  * `struct engine` holds the parts, each an object with a header of its own.  Callers use the part
  * directly, as in flush_all(e->flush); engine.h has only operations that concern several parts.
- * All of it belongs to the event loop's thread, with two exceptions: owner_maps.c has a thread of
- * its own, and the trace rings' thread (loader/ktr) calls ktrload.c.
+ * All of it belongs to the event loop's thread, with three exceptions: owner_maps.c has a thread
+ * of its own, load_thread.c has one that loads programs for operations, and the trace rings' thread
+ * (loader/ktr) calls ktrload.c.
  *
  * Order at the start: programs are chosen, loaded and verified as one; then the parts are created
  * on their maps; then counting begins.  A program is attached from its first need until a moment
@@ -19,6 +20,7 @@
 #include "hop.h"
 #include "kernel_symbols.h"
 #include "ktrload.h"
+#include "load_thread.h"
 #include "notes.h"
 #include "profclock.h"
 #include "sampler.h"

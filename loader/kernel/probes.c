@@ -15,7 +15,6 @@
 #include "engine.h"
 #include "perf.h"
 #include "pmcbpf.skel.h"
-#include "hit_sampler.h"
 #include "probes.h"
 #include "tracepoints.h"
 
@@ -184,10 +183,16 @@ static uint64_t cookie_next(const struct engine *e, unsigned int slot)
 	return (*probe_cookie(e, slot) | (ABI_TRACEPOINTS - 1)) + 1 + slot;
 }
 
-static int probe_load_sampler(const struct engine *e, struct probe *p,
-			      const struct probe_spec *spec, enum hit_kind kind, struct reason *why)
+enum hit_kind probe_hit_kind(const struct probe_spec *spec)
 {
-	int err = hit_sampler_new(e, p->slot, kind, NULL, &p->sampler);
+	return !spec->function ? HIT_PROBE :
+	       spec->kind == WIRE_PROBE_KRETPROBE ? HIT_KERNEL_RETURN : HIT_KERNEL_PROBE;
+}
+
+static int probe_load_sampler(struct engine *e, struct probe *p, const struct probe_spec *spec,
+			      struct reason *why)
+{
+	int err = hit_sampler_new(e, p->slot, probe_hit_kind(spec), NULL, &p->sampler);
 
 	return err ? deny(why, err, "%s: the sampling program cannot be loaded: %s", spec->name,
 			  strerror(-err)) : 0;
@@ -200,7 +205,7 @@ static int probe_open_user(struct engine *e, struct probe *p, const struct probe
 	const struct bpf_program *enter = e->skel->progs.on_probe_enter;
 	bool returns = spec->kind == WIRE_PROBE_URETPROBE;
 	uint64_t cookie = cookie_next(e, p->slot);
-	int err = spec->samples ? probe_load_sampler(e, p, spec, HIT_PROBE, why) : 0;
+	int err = spec->samples ? probe_load_sampler(e, p, spec, why) : 0;
 
 	if (err)
 		return err;
@@ -244,8 +249,7 @@ static int probe_sample_kernel(struct engine *e, struct probe *p, const struct p
 			       struct reason *why)
 {
 	int source = ABI_SOURCE_TRACEPOINT + (int)p->slot;
-	int err = probe_load_sampler(e, p, spec, spec->kind == WIRE_PROBE_KRETPROBE ?
-				     HIT_KERNEL_RETURN : HIT_KERNEL_PROBE, why);
+	int err = probe_load_sampler(e, p, spec, why);
 	uint64_t hits;
 
 	err = err ?: probe_link(&p->at[0], spec, hit_sampler_program(p->sampler), 0, why);

@@ -15,10 +15,10 @@
 
 #include "lib/base/wire.h"
 #include "loader/base/base.h"
+#include "hit_sampler.h"
 
 struct engine;
 struct helpers;
-struct hit_sampler;
 struct probe;
 
 struct probe_spec {
@@ -63,6 +63,8 @@ int probe_open(struct engine *e, const struct probe_spec *spec, unsigned int slo
 	       struct probe **out, struct reason *why);
 /* NULL: its hits are not sampled. */
 struct hit_sampler *probe_sampler(const struct probe *p);
+/* The kind of the program that samples it. */
+enum hit_kind probe_hit_kind(const struct probe_spec *spec);
 /*
  * No hit counts from now on.  The kernel takes its time to remove the breakpoints; a helper waits
  * for that, unless `helpers` is NULL.

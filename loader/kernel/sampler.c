@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Loads bpf/log/sample.bpf.c and keeps its table of sampling PMCs. */
+/* Loads bpf/log/sample.bpf.c once a PMC samples, and keeps its table of sampling PMCs. */
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
@@ -13,6 +13,7 @@
 
 #include "loader/base/base.h"
 #include "engine.h"
+#include "load_thread.h"
 #include "sampler.h"
 #include "verifier.h"
 #include "visit.h"
@@ -29,7 +30,7 @@
 
 struct samplers {
 	struct samplers_config config;
-	struct sample *skel;		/* NULL: it does not load, for the reason in `no_program` */
+	struct sample *skel;		/* NULL: not loaded, perhaps because of `no_program` */
 	int no_program_err;
 	struct reason no_program;
 	struct abi_sampler *table;	/* of the program, if it is there */
@@ -42,7 +43,9 @@ struct samplers {
 	struct bpf_link *wait_link;
 	int wait_event;			/* of the daemon's own: see samplers_choose_wait() */
 	unsigned int wakers;		/* calls of samplers_wakers() */
-	struct waker *waker;
+	struct waker *waker;		/* likewise */
+	int no_waker_err;
+	struct reason no_waker;
 };
 
 /* Room for at least `nsamples` records of the current depth; a ring has a power of two of pages. */
@@ -97,112 +100,15 @@ static void samplers_free_rings(struct samplers *s)
 	s->epoll = -1;
 }
 
-static void samplers_fill_maps(struct samplers *s)
-{
-	s->maps = (struct samplers_maps){
-		.rings = s->config.map, .samplers = bpf_map__fd(s->skel->maps.samplers),
-		.hit_rooms = bpf_map__fd(s->skel->maps.hit_rooms),
-		.hit_scratch = bpf_map__fd(s->skel->maps.hit_scratch),
-		.hit_walks = bpf_map__fd(s->skel->maps.hit_walks),
-		.hit_stacks = bpf_map__fd(s->skel->maps.hit_stacks),
-		.hit_pythons = bpf_map__fd(s->skel->maps.hit_pythons),
-		.hit_codes = bpf_map__fd(s->skel->maps.hit_codes),
-		.codes_sent = bpf_map__fd(s->skel->maps.codes_sent),
-		.max_stack = s->skel->rodata->max_stack, .level = s->config.level,
-	};
-}
-
-static int samplers_share_tables(struct samplers *s)
-{
-	const struct pmcbpf *from = s->config.engine->skel;
-	struct sample *to = s->skel;
-	int err = bpf_map__reuse_fd(to->maps.unwind_chunks, bpf_map__fd(from->maps.unwind_chunks));
-
-	err = err ?: bpf_map__reuse_fd(to->maps.unwind_files, bpf_map__fd(from->maps.unwind_files));
-	err = err ?: bpf_map__reuse_fd(to->maps.unwind_processes,
-				       bpf_map__fd(from->maps.unwind_processes));
-	return err ?: bpf_map__reuse_fd(to->maps.unwind_notes,
-					bpf_map__fd(from->maps.unwind_notes));
-}
-
-/*
- * Waits are recorded in the thread itself, after the switch: where the scheduler ends, or, on older
- * kernels, where it calls perf.  It does so while any thread has an event.
- */
-static void samplers_choose_wait(struct samplers *s)
-{
-	const struct engine *e = s->config.engine;
-	bool waits = bpf_program__autoload(e->skel->progs.on_offcpu);
-
-	bpf_program__set_autoload(s->skel->progs.on_scheduled, waits && e->scheduler_ends);
-	bpf_program__set_autoload(s->skel->progs.on_perf_in, waits && !e->scheduler_ends);
-}
-
-static int samplers_reuse_maps(struct samplers *s)
-{
-	const struct pmcbpf *from = s->config.engine->skel;
-	int err = bpf_map__reuse_fd(s->skel->maps.rings, s->config.map);
-
-	err = err ?: bpf_map__reuse_fd(s->skel->maps.offcpus, s->config.offcpus);
-	err = err ?: bpf_map__reuse_fd(s->skel->maps.offcpu_entries,
-				       bpf_map__fd(from->maps.offcpu_entries));
-	err = err ?: bpf_map__reuse_fd(s->skel->maps.offcpu_threads,
-				       bpf_map__fd(from->maps.offcpu_threads));
-	err = err ?: bpf_map__reuse_fd(s->skel->maps.offcpu_wakers,
-				       bpf_map__fd(from->maps.offcpu_wakers));
-	err = err ?: bpf_map__reuse_fd(s->skel->maps.sets, bpf_map__fd(from->maps.sets));
-	err = err ?: bpf_map__reuse_fd(s->skel->maps.targets, bpf_map__fd(from->maps.targets));
-	return err ?: bpf_map__reuse_fd(s->skel->maps.offcpu_waits, s->config.offcpu_waits);
-}
-
-/* If that fails, everything but sampling works. */
-static void samplers_load(struct samplers *s, char *log)
-{
-	LIBBPF_OPTS(bpf_object_open_opts, opts, .kernel_log_buf = log, .kernel_log_size = LOG_SIZE);
-	char most[16];
-	int err;
-
-	s->skel = sample__open_opts(&opts);
-	err = s->skel ? samplers_reuse_maps(s) : -errno;
-	err = err ?: samplers_share_tables(s);
-	if (!err)
-		samplers_choose_wait(s);
-	if (!err && file_line(MAX_STACK, most, sizeof(most)) == 0)
-		s->skel->rodata->max_stack = (uint32_t)strtoul(most, NULL, 10);
-	if (!err && s->config.level) {
-		s->skel->rodata->nested = true;
-		s->skel->bss->level = *s->config.level;
-	}
-	err = err ?: sample__load(s->skel);
-	if (!err) {
-		s->table = mmap(NULL, TABLE, PROT_READ | PROT_WRITE, MAP_SHARED,
-				bpf_map__fd(s->skel->maps.samplers), 0);
-		err = s->table == MAP_FAILED ? -errno : 0;
-	}
-	if (!err) {
-		samplers_fill_maps(s);
-		return;
-	}
-	s->no_program_err = verifier_deny(&s->no_program, err, "the sampling program", log);
-	sample__destroy(s->skel);
-	s->skel = NULL;
-}
-
 int samplers_new(const struct samplers_config *config, struct samplers **out, struct reason *why)
 {
 	struct samplers *s = calloc(1, sizeof(*s));
-	char *log = calloc(1, LOG_SIZE);
 
-	if (!s || !log) {
-		free(s);
-		free(log);
+	if (!s)
 		return deny(why, -ENOMEM, "no memory for sampling");
-	}
 	s->config = *config;
 	s->epoll = s->wait_event = -1;
 	s->maps = (struct samplers_maps){ -1, -1, -1, -1, -1, -1, -1, -1, -1, 0, NULL };
-	samplers_load(s, log);
-	free(log);
 	*out = s;
 	return 0;
 }
@@ -245,6 +151,165 @@ void samplers_free(struct samplers *s)
 	sample__destroy(s->skel);
 	free(s);
 }
+
+/* --- loading: jobs of the loading thread, whose results the event loop takes ------------------ */
+
+struct samplers_job {
+	const struct samplers *samplers;
+	struct sample *skel;
+	int err;
+	struct reason why;
+};
+
+/*
+ * Waits are recorded in the thread itself, after the switch: where the scheduler ends, or, on older
+ * kernels, where it calls perf.  It does so while any thread has an event.
+ */
+static void samplers_choose_wait(const struct samplers *s, struct sample *skel)
+{
+	const struct engine *e = s->config.engine;
+	bool waits = bpf_program__autoload(e->skel->progs.on_offcpu);
+
+	bpf_program__set_autoload(skel->progs.on_scheduled, waits && e->scheduler_ends);
+	bpf_program__set_autoload(skel->progs.on_perf_in, waits && !e->scheduler_ends);
+}
+
+/* Uses the maps of the engine. */
+static int samplers_share(const struct samplers *s, struct sample *skel)
+{
+	const struct pmcbpf *from = s->config.engine->skel;
+	const struct { struct bpf_map *map; int fd; } shared[] = {
+		{ skel->maps.rings, s->config.map },
+		{ skel->maps.offcpus, s->config.offcpus },
+		{ skel->maps.offcpu_waits, s->config.offcpu_waits },
+		{ skel->maps.offcpu_entries, bpf_map__fd(from->maps.offcpu_entries) },
+		{ skel->maps.offcpu_threads, bpf_map__fd(from->maps.offcpu_threads) },
+		{ skel->maps.offcpu_wakers, bpf_map__fd(from->maps.offcpu_wakers) },
+		{ skel->maps.sets, bpf_map__fd(from->maps.sets) },
+		{ skel->maps.targets, bpf_map__fd(from->maps.targets) },
+		{ skel->maps.unwind_chunks, bpf_map__fd(from->maps.unwind_chunks) },
+		{ skel->maps.unwind_files, bpf_map__fd(from->maps.unwind_files) },
+		{ skel->maps.unwind_processes, bpf_map__fd(from->maps.unwind_processes) },
+		{ skel->maps.unwind_notes, bpf_map__fd(from->maps.unwind_notes) },
+	};
+	int err = 0;
+
+	for (size_t i = 0; i < sizeof(shared) / sizeof(shared[0]) && !err; i++)
+		err = bpf_map__reuse_fd(shared[i].map, shared[i].fd);
+	return err;
+}
+
+static int samplers_load(const struct samplers *s, struct sample *skel)
+{
+	char most[16];
+	int err = samplers_share(s, skel);
+
+	samplers_choose_wait(s, skel);
+	if (file_line(MAX_STACK, most, sizeof(most)) == 0)
+		skel->rodata->max_stack = (uint32_t)strtoul(most, NULL, 10);
+	if (s->config.level) {
+		skel->rodata->nested = true;
+		skel->bss->level = *s->config.level;
+	}
+	return err ?: sample__load(skel);
+}
+
+static void samplers_job_run(void *arg)
+{
+	struct samplers_job *j = arg;
+	char *log = calloc(1, LOG_SIZE);
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .kernel_log_buf = log, .kernel_log_size = LOG_SIZE);
+
+	if (!log) {
+		j->err = deny(&j->why, -ENOMEM, "no memory for the sampling program");
+		return;
+	}
+	j->skel = sample__open_opts(&opts);
+	j->err = j->skel ? samplers_load(j->samplers, j->skel) : -errno;
+	if (j->err)
+		verifier_deny(&j->why, j->err, "the sampling program", log);
+	free(log);
+}
+
+static void samplers_fill_maps(struct samplers *s, const struct sample *skel)
+{
+	s->maps = (struct samplers_maps){
+		.rings = s->config.map, .samplers = bpf_map__fd(skel->maps.samplers),
+		.hit_rooms = bpf_map__fd(skel->maps.hit_rooms),
+		.hit_scratch = bpf_map__fd(skel->maps.hit_scratch),
+		.hit_walks = bpf_map__fd(skel->maps.hit_walks),
+		.hit_stacks = bpf_map__fd(skel->maps.hit_stacks),
+		.hit_pythons = bpf_map__fd(skel->maps.hit_pythons),
+		.hit_codes = bpf_map__fd(skel->maps.hit_codes),
+		.codes_sent = bpf_map__fd(skel->maps.codes_sent),
+		.max_stack = skel->rodata->max_stack, .level = s->config.level,
+	};
+}
+
+static int samplers_take(struct samplers *s, struct sample *skel, struct reason *why)
+{
+	s->table = mmap(NULL, TABLE, PROT_READ | PROT_WRITE, MAP_SHARED,
+			bpf_map__fd(skel->maps.samplers), 0);
+	if (s->table == MAP_FAILED)
+		return deny(why, -errno, "cannot map the table of sampling PMCs: %m");
+	samplers_fill_maps(s, skel);
+	s->skel = skel;
+	return 0;
+}
+
+/* Two fibers may load it at the same time; one of the results is kept. */
+bool samplers_prepare(struct samplers *s)
+{
+	struct samplers_job j = { .samplers = s };
+
+	if (s->skel)
+		return false;
+	load_thread_do(s->config.engine->load_thread, samplers_job_run, &j);
+	if (!s->skel && !j.err)
+		j.err = samplers_take(s, j.skel, &j.why);
+	if (s->skel != j.skel)
+		sample__destroy(j.skel);
+	s->no_program_err = j.err;
+	s->no_program = j.why;
+	return true;
+}
+
+struct waker_job {
+	const struct samplers *samplers;
+	bool unwind;
+	struct waker *waker;
+	int err;
+	struct reason why;
+};
+
+static void waker_job_run(void *arg)
+{
+	struct waker_job *j = arg;
+	const struct samplers *s = j->samplers;
+
+	j->err = waker_new(s->config.engine, j->unwind, s->maps.max_stack, s->config.level,
+			   &j->waker, &j->why);
+}
+
+bool samplers_prepare_wakers(struct samplers *s)
+{
+	struct waker_job j = { .samplers = s, .unwind = *s->config.unwind };
+
+	if (!s->skel || s->wakers || (s->waker && waker_unwinds(s->waker) == j.unwind))
+		return false;
+	load_thread_do(s->config.engine->load_thread, waker_job_run, &j);
+	if (s->wakers) {
+		waker_free(j.waker);
+		return true;
+	}
+	waker_free(s->waker);
+	s->waker = j.waker;
+	s->no_waker_err = j.err;
+	s->no_waker = j.why;
+	return true;
+}
+
+/* --- the programs ----------------------------------------------------------------------------- */
 
 void samplers_forget_codes(struct samplers *s)
 {
@@ -345,25 +410,24 @@ void samplers_unwait(struct samplers *s)
 
 int samplers_wakers(struct samplers *s, struct reason *why)
 {
-	int err = s->wakers ? 0 : waker_new(s->config.engine, *s->config.unwind,
-					    s->maps.max_stack, s->config.level, &s->waker, why);
+	int err = 0;
 
+	if (!s->waker)
+		return deny(why, s->no_waker_err, "%s", s->no_waker.text);
+	if (!s->wakers)
+		err = waker_attach(s->waker, why);
 	s->wakers += !err;
 	return err;
 }
 
 void samplers_unwakers(struct samplers *s)
 {
-	if (--s->wakers)
-		return;
-	waker_free(s->waker);
-	s->waker = NULL;
+	if (!--s->wakers)
+		waker_detach(s->waker);
 }
 
 int samplers_wait_open(struct samplers *s, const struct abi_offcpu_stop *stop)
 {
-	if (!s->skel)
-		return s->no_program_err;
 	s->skel->bss->offcpu_stop = *stop;
 	return visit_all(s->skel->progs.visit_waits);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The program that all sampling PMCs share, and the rings that it fills.  The program is loaded at
- * the start; the rings are created for the first sampling PMC and kept.
+ * The program that all sampling PMCs share, and the rings that it fills.  Both are made for the
+ * first sampling PMC and kept.
  */
 #ifndef PMCBPF_SAMPLER_H
 #define PMCBPF_SAMPLER_H
@@ -27,9 +27,16 @@ struct samplers_config {
 	const struct abi_level *level;	/* programs_nested() */
 };
 
-/* Succeeds on kernels that refuse the program; samplers_program() then fails. */
 int samplers_new(const struct samplers_config *config, struct samplers **out, struct reason *why);
 void samplers_free(struct samplers *s);
+
+/*
+ * Loads the program in the loading thread, unless it is loaded; true: the fiber has waited.  If
+ * that fails, samplers_program() returns the reason.  To be called before any function below.
+ */
+bool samplers_prepare(struct samplers *s);
+/* After that, in the same way, the program of wakers; samplers_wakers() returns the reason. */
+bool samplers_prepare_wakers(struct samplers *s);
 
 /* Creates the rings, if there are none yet. */
 int samplers_begin(struct samplers *s, struct reason *why);

@@ -16,6 +16,7 @@
 
 struct waker {
 	struct waker_bpf *skel;
+	bool unwinds;
 };
 
 /* Uses the maps of the engine. */
@@ -69,14 +70,13 @@ static int waker_load(const struct engine *e, struct waker *w, bool unwind, uint
 	w->skel = waker_bpf__open_opts(&opts);
 	if (!w->skel)
 		return deny(why, -errno, "cannot open the program of PMC_F_WAKERS: %m");
-	w->skel->rodata->wakers_unwind = unwind;
+	w->skel->rodata->wakers_unwind = w->unwinds = unwind;
 	w->skel->rodata->max_stack = max_stack;
 	w->skel->rodata->nested = level;
 	if (level)
 		w->skel->bss->level = *level;
 	err = waker_share(e, w->skel);
 	err = err ?: waker_bpf__load(w->skel);
-	err = err ?: waker_bpf__attach(w->skel);
 	if (err && strstr(log, "address for kernel symbol"))
 		return waker_deny_blind(why);
 	return err ? verifier_deny(why, err, "the program of PMC_F_WAKERS", log) : 0;
@@ -101,6 +101,24 @@ int waker_new(const struct engine *e, bool unwind, uint32_t max_stack,
 	else
 		*out = w;
 	return err;
+}
+
+bool waker_unwinds(const struct waker *w)
+{
+	return w->unwinds;
+}
+
+int waker_attach(struct waker *w, struct reason *why)
+{
+	int err = waker_bpf__attach(w->skel);
+
+	return err ? deny(why, err, "cannot attach the program of PMC_F_WAKERS: %s",
+			  strerror(-err)) : 0;
+}
+
+void waker_detach(struct waker *w)
+{
+	waker_bpf__detach(w->skel);
 }
 
 void waker_free(struct waker *w)

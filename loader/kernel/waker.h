@@ -12,12 +12,16 @@ struct engine;
 struct waker;
 
 /*
- * Loads and attaches it.  `unwind`: programs' sides by tables, not by frame pointers; `max_stack`:
+ * Loads it.  `unwind`: programs' sides by tables, not by frame pointers; `max_stack`:
  * of the kernel's own chains; `level`: programs_nested().  -EOPNOTSUPP: on this kernel a program
  * cannot see whether it runs in an interrupt.
  */
 int waker_new(const struct engine *e, bool unwind, uint32_t max_stack,
 	      const struct abi_level *level, struct waker **out, struct reason *why);
 void waker_free(struct waker *w);
+bool waker_unwinds(const struct waker *w);
+
+int waker_attach(struct waker *w, struct reason *why);
+void waker_detach(struct waker *w);
 
 #endif

@@ -214,6 +214,35 @@ static int make_plan(struct request *rq, struct allocation *p, struct cred *cred
 	return err ?: check_policy(rq, p);
 }
 
+static int plan_begin(struct request *rq, struct allocation *p, struct class_machine *machine,
+		      struct ruling *by, struct cred *cred)
+{
+	const struct wire_allocate_req *a = rq->arg;
+
+	*machine = daemon_machine(rq->d);
+	*by = request_ruling(rq);
+	*p = (struct allocation){
+		.machine = machine, .a = a, .cred = cred, .by = by,
+		.selects = select_holder, .arg = rq, .file = rq->fd,
+		.system = PMC_IS_SYSTEM_MODE(a->mode),
+	};
+	return make_plan(rq, p, cred);
+}
+
+/*
+ * Loads the programs of a sampling PMC.  True: other operations have run meanwhile, so the plan has
+ * to be made anew.
+ */
+static bool load_programs(struct request *rq, const struct allocation *p)
+{
+	bool waited;
+
+	if (!p->spec.sampling)
+		return false;
+	waited = sample_log_prepare(rq->d->samples, p->a->flags & PMC_F_WAKERS);
+	return count_prepare(rq->d->engine, &p->spec) || waited;
+}
+
 /* Sampling: the client's permitted view of the kernel now. */
 static enum kernel_view kernel_view(const struct allocation *p)
 {
@@ -432,18 +461,15 @@ static void explain_filter(struct request *rq, const struct allocation *p, int r
 
 int op_pmcallocate(struct request *rq)
 {
-	const struct class_machine machine = daemon_machine(rq->d);
-	const struct ruling by = request_ruling(rq);
+	struct class_machine machine;
+	struct ruling by;
 	struct cred cred;
-	struct allocation p = {
-		.machine = &machine, .a = rq->arg, .cred = &cred, .by = &by,
-		.selects = select_holder, .arg = rq, .file = rq->fd,
-	};
+	struct allocation p;
 	struct pmc *pmc = NULL;
-	int err;
+	int err = plan_begin(rq, &p, &machine, &by, &cred);
 
-	p.system = PMC_IS_SYSTEM_MODE(p.a->mode);
-	err = make_plan(rq, &p, &cred);
+	if (!err && load_programs(rq, &p))
+		err = plan_begin(rq, &p, &machine, &by, &cred);
 	if (err && p.filter_refused)
 		explain_filter(rq, &p, err);
 	err = err ?: group_admit(p.a, &rq->r->why);

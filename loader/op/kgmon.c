@@ -12,9 +12,12 @@
 static int profile_start(struct request *rq)
 {
 	struct daemon *d = rq->d;
-	bool was_on = kgmon_is_on(d->kgmon);
-	int err = kgmon_start(d->kgmon, &rq->r->why);
+	bool was_on;
+	int err;
 
+	(void)sample_log_prepare(d->samples, false);
+	was_on = kgmon_is_on(d->kgmon);
+	err = kgmon_start(d->kgmon, &rq->r->why);
 	if (err)
 		return err;
 	err = sample_log_clock(d->samples, kgmon_takes_clock(d->kgmon), &rq->r->why);

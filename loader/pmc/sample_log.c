@@ -454,6 +454,13 @@ int sample_log_clock(struct sample_log *t, bool on, struct reason *why)
 	return err;
 }
 
+bool sample_log_prepare(struct sample_log *t, bool wakers)
+{
+	bool waited = samplers_prepare(t->samplers);
+
+	return (wakers && samplers_prepare_wakers(t->samplers)) || waited;
+}
+
 /* --- sources -------------------------------------------------------------------------------- */
 
 int recorder_new(struct sample_log *t, struct pmc *p, uint32_t rate, struct recorder **out,

@@ -63,6 +63,11 @@ void sample_log_finish(struct sample_log *t, struct owner *o);
 /* sample_log_drain() after open slices have been ended on every CPU; errors as of flush_all(). */
 int sample_log_flush(struct sample_log *t);
 
+/*
+ * Loads the programs that sample, for the first that needs them; `wakers`: those of wakers, too.
+ * To be called before recorder_new() and sample_log_clock().  True: the fiber has waited for that.
+ */
+bool sample_log_prepare(struct sample_log *t, bool wakers);
 /* The profiling clock, which samples for the kernel profile alone. */
 int sample_log_clock(struct sample_log *t, bool on, struct reason *why);
 

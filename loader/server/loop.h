@@ -19,7 +19,7 @@ struct reload {
 struct server {
 	struct daemon *d;
 	int epoll;
-	struct watch signals, notes, listener, cpus, logs, trace, ktr, helpers, tables;
+	struct watch signals, notes, listener, cpus, logs, trace, ktr, helpers, tables, load;
 	bool stop;
 	bool single;			/* it serves one connection, and ends with it */
 	bool paused;			/* the listener waits until a connection ends */

@@ -146,6 +146,13 @@ static void on_tables(struct server *s, struct watch *w, uint32_t events)
 	tables_run(s->d->tables);
 }
 
+/* --- programs that operations wait for ------------------------------------------------------- */
+
+static void on_load(struct server *s, struct watch *w, uint32_t events)
+{
+	load_thread_wake(s->d->engine->load_thread);
+}
+
 /* --- notes of the programs -------------------------------------------------------------------- */
 
 /* The new program may have inherited the connections: they end, with all that they held. */
@@ -287,13 +294,15 @@ int server_new(struct server **out, struct daemon *d, struct reason *why)
 	s->logs = watch_of(d->log_event, on_logs, WATCHDOG_LOGS);
 	s->trace = watch_of(sample_log_fd(d->samples), on_trace, WATCHDOG_RINGS);
 	s->tables = watch_of(tables_fd(d->tables), on_tables, WATCHDOG_OTHER);
+	s->load = watch_of(load_thread_fd(d->engine->load_thread), on_load, WATCHDOG_OTHER);
 	s->ktr = watch_of(ktr_event(d->ktr), on_ktr, WATCHDOG_OTHER);
 	s->helpers = watch_of(helpers_fd(d->errands.helpers), on_helpers, WATCHDOG_HELPERS);
 	if (!s->reply.data || s->epoll < 0 || s->signals.fd < 0 ||
 	    watch_add(s->epoll, &s->signals, EPOLLIN) || watch_add(s->epoll, &s->notes, EPOLLIN) ||
 	    watch_add(s->epoll, &s->cpus, EPOLLIN) || watch_add(s->epoll, &s->logs, EPOLLIN) ||
 	    watch_add(s->epoll, &s->trace, EPOLLIN) || watch_add(s->epoll, &s->ktr, EPOLLIN) ||
-	    watch_add(s->epoll, &s->helpers, EPOLLIN) || watch_add(s->epoll, &s->tables, EPOLLIN)) {
+	    watch_add(s->epoll, &s->helpers, EPOLLIN) || watch_add(s->epoll, &s->tables, EPOLLIN) ||
+	    watch_add(s->epoll, &s->load, EPOLLIN)) {
 		err = deny(why, -errno, "cannot set up the event loop: %m");
 		server_free(s);
 		return err;

@@ -243,6 +243,29 @@ CALL=syscalls:sys_enter_sched_get_priority_max
 	[ "$(awk '{ print $1 }' places)" = 4 ]
 }
 
+# cpu_times: of the event loop and of the thread that loads programs, in ns
+cpu_times() {
+	local task loads=0
+
+	for task in /proc/"$DAEMON_PID"/task/*; do
+		[ "$(<"$task/comm")" != pmcbpfd-load ] || read -r loads _ <"$task/schedstat"
+	done
+	echo "$(cut -d' ' -f1 "/proc/$DAEMON_PID/task/$DAEMON_PID/schedstat") $loads"
+}
+
+@test "the kernel verifies the program of a tracepoint with a filter while the event loop serves others" {
+	local loop loads loop_before loads_before
+
+	samples -P syscalls:sys_enter_getppid -n 1 true
+	read -r loop_before loads_before < <(cpu_times)
+	for fd in 1 2 3; do
+		samples -P "syscalls:sys_enter_write,filter=fd == $fd" -n 1 true
+	done
+	read -r loop loads < <(cpu_times)
+	echo "event loop $((loop - loop_before)) ns, loading $((loads - loads_before)) ns"
+	[ $((loads - loads_before)) -gt $((loop - loop_before)) ]
+}
+
 @test "what cannot be sampled is refused: filters that no program can evaluate, single threads" {
 	need_calls
 	refuses '*the filter "comm ~ "l*d"" can be counted, not sampled: character 8: patterns have a "?" at their beginning and end only*' \

@@ -89,8 +89,8 @@ held() {
 starts_or_says_why() {
 	: >"$BATS_TEST_TMPDIR/pmcbpfd.log"
 	if start_failing 2>/dev/null; then
-		nth "$NTH" >"$BATS_TEST_TMPDIR/calls"
 		life_of_pmcs
+		nth "$NTH" >"$BATS_TEST_TMPDIR/calls"
 		! grep -E '^[a-z]+ (E[A-Z]+$|closed)' <<<"$answers" || return 1
 		stop_daemon
 	else

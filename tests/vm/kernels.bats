@@ -64,6 +64,7 @@ refused() {
 
 @test "each program has a short way through the verifier: paths of a loop do not multiply" {
 	supported
+	vm pmcstat -q -P CPU_CLOCK -O /tmp/pmc.log true	# programs that sample are loaded now
 	# shellcheck disable=SC2016 # the guest's shell expands it
 	run vm_sh 'for p in $(pidof pmcbpfd); do cat /proc/$p/fdinfo/*; done | grep ^verified_insns | sort -nrk 2'
 	echo "${#lines[@]} programs; the longest: ${lines[0]}"
