@@ -212,6 +212,8 @@ struct abi_set {
 	__u64 due;			/* bit i: an unseen slice of member i counts as lost */
 };
 
+#define ABI_THREAD_GONE ~0u	/* no thread, in the map sampled_threads */
+
 /*
  * One target process.  `state` changes by compare-and-exchange only, so that when an exit, a start
  * and an attach coincide, exactly one of them takes the figures.

@@ -65,6 +65,7 @@ struct {
 } cpus SEC(".maps");
 struct sets_map sets SEC(".maps");
 struct targets_map targets SEC(".maps");
+struct sampled_threads_map sampled_threads SEC(".maps");
 
 const volatile bool skips = true;	/* the kernel may skip runs: see hits_skipped() */
 const volatile bool all_counted = false; /* the kernel counts a kprobe's hits, this program none */
@@ -125,6 +126,14 @@ static __always_inline struct abi_set *set_of_current(void)
 	return bpf_map_lookup_elem(&sets, &set);
 }
 
+/* False: the PMC samples another thread. */
+static __always_inline bool hit_admits_thread(u32 id)
+{
+	u32 at = id % ABI_SAMPLERS, *thread = bpf_map_lookup_elem(&sampled_threads, &at);
+
+	return !thread || !*thread || *thread == (u32)bpf_get_current_pid_tgid();
+}
+
 static __noinline void hit_take_members(struct hit *h)
 {
 	struct abi_set *s = set_of_current();
@@ -133,7 +142,8 @@ static __noinline void hit_take_members(struct hit *h)
 	if (!on)
 		return;
 	for (u32 i = 0; i < ABI_MAX_MEMBERS; i++)
-		if (on >> i & 1 && s->member[i].source == ABI_SOURCE_TRACEPOINT + slot)
+		if (on >> i & 1 && s->member[i].source == ABI_SOURCE_TRACEPOINT + slot &&
+		    hit_admits_thread(s->log[i]))
 			hit_take(h, s->log[i] | ABI_SAMPLER_ON);
 }
 

@@ -29,6 +29,11 @@ __u32 walking = 0;
 __u32 nbirths = 0;
 struct abi_birth births[ABI_MAX_BIRTHS] = {};
 
+extern int slice_end(u32 from, u32 to);
+extern int thread_renumber(u32 set);
+extern int thread_log(u32 set, u32 tid);
+extern int thread_sampled(u32 set, u32 from, u32 to);
+
 static __always_inline void note_birth(u32 parent, u32 child)
 {
 	u32 n = __sync_fetch_and_add(&nbirths, 1) & (ABI_MAX_BIRTHS - 1);
@@ -125,10 +130,15 @@ static __always_inline void forked(struct task_struct *parent, struct task_struc
 
 static __always_inline int on_fork_body(struct task_struct *parent, struct task_struct *child)
 {
+	u32 set;
+
 	if (watch_numbers)
 		note_numbers(child);
-	if (child->pid != child->tgid)
-		return 0;
+	if (child->pid != child->tgid) {
+		/* If a thread had this number before, it has ended. */
+		set = index_lookup(task_process(parent));
+		return set ? thread_sampled(set, child->pid, ABI_THREAD_GONE) : 0;
+	}
 	preempt_off();
 	forked(parent, child);
 	preempt_on();
@@ -268,10 +278,6 @@ static __always_inline void index_change(u32 tgid, u32 from, u32 to)
 	else
 		target_remove(tgid, from);
 }
-
-extern int slice_end(u32 from, u32 to);
-extern int thread_renumber(u32 set);
-extern int thread_log(u32 set, u32 tid);
 
 static __always_inline void target_secure(struct task_struct *task, struct abi_target *t, u32 from,
 					  u32 to)
@@ -458,8 +464,11 @@ static __always_inline int on_exec_body(struct task_struct *task, int old,
 	preempt_off();
 	owner_exec(tgid);
 	set = index_lookup(tgid);
-	if (set && old != task->pid)
+	if (set && old != task->pid) {
 		thread_log(set, old);
+		thread_sampled(set, task->pid, ABI_THREAD_GONE);
+		thread_sampled(set, old, task->pid);
+	}
 	if (set)
 		target_exec(task, bprm);
 	else

@@ -21,5 +21,15 @@ struct targets_map {
 	__type(key, u32);
 	__type(value, struct abi_target);
 };
+/*
+ * By the place of a sampling PMC: the only thread whose hits it samples, by the number of the
+ * initial namespace; 0: all threads; ABI_THREAD_GONE: none: it has ended, or is not chosen yet.
+ */
+struct sampled_threads_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, ABI_SAMPLERS);
+	__type(key, u32);
+	__type(value, u32);
+};
 
 #endif

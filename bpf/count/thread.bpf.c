@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Threads' shares that end before their thread: at an exec, and when their PMC stops. */
+/*
+ * Threads' shares that end before their thread: at an exec, and when their PMC stops; and PMCs that
+ * sample the hits of single threads.
+ */
 #include "slice_log.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
+
+struct sampled_threads_map sampled_threads SEC(".maps");
 
 extern int slice_end(u32 from, u32 to);
 
@@ -12,6 +17,23 @@ __noinline int thread_renumber(u32 set)
 	struct abi_set *s = bpf_map_lookup_elem(&sets, &set);
 
 	return s && s->logs ? slice_end(set, set) : 0;
+}
+
+/* PMCs that sample the hits of a process's thread `from` alone sample those of `to` from now on. */
+__noinline int thread_sampled(u32 set, u32 from, u32 to)
+{
+	struct abi_set *s = bpf_map_lookup_elem(&sets, &set);
+	u32 on = s ? s->sampled : 0, at, *thread;
+
+	for (u32 i = 0; s && i < ABI_MAX_MEMBERS && on >> i; i++) {
+		if (!(on >> i & 1))
+			continue;
+		at = s->log[i] % ABI_SAMPLERS;
+		thread = bpf_map_lookup_elem(&sampled_threads, &at);
+		if (thread && *thread == from)
+			*thread = to;
+	}
+	return 0;
 }
 
 struct threads_end {

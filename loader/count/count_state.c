@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Functions on a PMC's state that every backend needs. */
 #include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
 
 #include "holder.h"
 
@@ -64,6 +66,16 @@ void count_state_unhold(struct count *c)
 		if (c->needs >> what & 1)
 			engine_unneed(c->e, what);
 	c->needs = 0;
+}
+
+int count_state_check_thread(const struct count *c, pid_t tgid, bool found, struct reason *why)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d", tgid, c->tid);
+	if (found && !access(path, F_OK))
+		return 0;
+	return deny(why, -ESRCH, "the thread has ended: nothing of it was counted");
 }
 
 bool count_state_self_only(const struct count *c)

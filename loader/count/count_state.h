@@ -96,6 +96,8 @@ int count_state_lost(struct count *c, int err, struct reason *why);
 int count_state_hold(struct count *c, enum engine_need what, struct reason *why);
 void count_state_unhold(struct count *c);
 /* True if its owner is its only target and no other process can join. */
+/* -ESRCH: the thread was not `found`, or by now c->tid is none of that process. */
+int count_state_check_thread(const struct count *c, pid_t tgid, bool found, struct reason *why);
 bool count_state_self_only(const struct count *c);
 
 #endif

@@ -50,8 +50,9 @@ static int hold_own_system(struct count *c, struct reason *why)
 
 static bool hold_own_tasks(const struct count *c)
 {
-	return !c->spec.system && c->spec.from != COUNT_FROM_OFFCPU &&
-	       (c->spec.thread || (c->spec.sampling && !hold_own_hits(c)));
+	if (c->spec.system || c->spec.from == COUNT_FROM_OFFCPU)
+		return false;
+	return c->spec.sampling ? !hold_own_hits(c) : c->spec.thread;
 }
 
 static int hold_own_cgroup(struct count *c, struct reason *why)

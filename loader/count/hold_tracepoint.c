@@ -40,6 +40,36 @@ static int tracepoint_deny_room(const struct count *c, struct reason *why)
 		    ABI_TRACEPOINTS, h.n, (int)h.pid);
 }
 
+/* --- the only thread that it samples ---------------------------------------------------------- */
+
+static int tracepoint_set_thread(const struct count *c, uint32_t tid, struct reason *why)
+{
+	int err = !c->spec.sampling ? 0 :
+		  sampler_set_thread(c->e->samplers, (uint32_t)c->spec.tag, tid);
+
+	return err ? deny(why, err, "the thread cannot be chosen: %s", strerror(-err)) : 0;
+}
+
+int hold_tracepoint_attach(struct count *c, pid_t tgid, struct reason *why)
+{
+	int err = tracepoint_set_thread(c, (uint32_t)c->tid, why);
+
+	/* From here on the program of forks sees a new thread of that number. */
+	err = err ?: count_state_check_thread(c, tgid, true, why);
+	if (err)
+		hold_tracepoint_detach(c);
+	return err;
+}
+
+void hold_tracepoint_detach(struct count *c)
+{
+	struct reason unused;
+
+	(void)tracepoint_set_thread(c, ABI_THREAD_GONE, &unused);
+}
+
+/* --- taking and giving ------------------------------------------------------------------------ */
+
 int hold_tracepoint(struct count *c, struct reason *why)
 {
 	int err;
@@ -58,7 +88,8 @@ int hold_tracepoint(struct count *c, struct reason *why)
 				    "takes no program there", c->spec.tracepoint);
 		return err == -ENOSPC ? tracepoint_deny_room(c, why) : err;
 	}
-	err = count_pay_source(c, why);
+	err = tracepoint_set_thread(c, c->spec.thread ? ABI_THREAD_GONE : 0, why);
+	err = err ?: count_pay_source(c, why);
 	if (err) {
 		tracepoints_give(c->e->tracepoints, c->source);
 		c->source = -1;
@@ -74,13 +105,13 @@ void hold_tracepoint_end(struct count *c)
 	tracepoints_give(c->e->tracepoints, c->source);
 }
 
-/* --- hits that the kernel did not report ------------------------------------------------------ */
-
 static uint64_t tracepoint_missed(const struct count *c)
 {
 	return c->source < ABI_SOURCE_TRACEPOINT ? 0 :
 	       tracepoints_missed(c->e->tracepoints, c->source, c->spec.system);
 }
+
+/* --- hits that the kernel did not report, and samples ----------------------------------------- */
 
 /* Each CPU or process from then on finds the PMC, if it samples, with its period. */
 void hold_tracepoint_start(struct count *c)

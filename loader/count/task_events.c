@@ -138,13 +138,9 @@ static int task_events_add_process(struct count *c, const struct perf_event_spec
 static int task_events_add_thread(struct count *c, const struct perf_event_spec *spec, pid_t tgid,
 				  struct reason *why)
 {
-	char path[64];
 	int err = task_event_add(c, &c->events, spec, tgid, c->tid, ANY_CPU, why);
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%d", tgid, c->tid);
-	if (err || (c->events.n && !access(path, F_OK)))
-		return err;
-	return deny(why, -ESRCH, "the thread has ended: nothing of it was counted");
+	return err ?: count_state_check_thread(c, tgid, c->events.n > 0, why);
 }
 
 /* An event that its owner reads directly has one value only, and no time. */

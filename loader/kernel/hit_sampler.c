@@ -64,6 +64,7 @@ static int hit_sampler_share(const struct engine *e, struct hits_bpf *skel)
 		{ skel->maps.cpus, bpf_map__fd(e->skel->maps.cpus) },
 		{ skel->maps.sets, bpf_map__fd(e->skel->maps.sets) },
 		{ skel->maps.targets, bpf_map__fd(e->skel->maps.targets) },
+		{ skel->maps.sampled_threads, bpf_map__fd(e->skel->maps.sampled_threads) },
 		{ skel->maps.rings, from->rings },
 		{ skel->maps.samplers, from->samplers },
 		{ skel->maps.hit_rooms, from->hit_rooms },

@@ -460,6 +460,14 @@ void sampler_clear(struct samplers *s, uint32_t id)
 	__atomic_store_n(&sampler_at(s, id)->id, 0, __ATOMIC_RELEASE);
 }
 
+int sampler_set_thread(struct samplers *s, uint32_t tag, uint32_t tid)
+{
+	const struct bpf_map *map = s->config.engine->skel->maps.sampled_threads;
+	uint32_t at = tag % ABI_SAMPLERS;
+
+	return bpf_map__update_elem(map, &at, sizeof(at), &tid, sizeof(tid), 0);
+}
+
 void sampler_set_period(struct samplers *s, uint32_t tag, uint64_t period)
 {
 	struct abi_sampler *at = sampler_at(s, tag);

@@ -35,3 +35,12 @@ int class_name_take(struct allocation *p, struct reason *why)
 	p->named_by_client = true;
 	return 0;
 }
+
+/* The programs know threads by the numbers that they have on the host. */
+int class_check_sampled_thread(const struct allocation *p, struct reason *why)
+{
+	if (p->spec.sampling && p->spec.thread && programs_nested(p->machine->engine->programs))
+		return deny(why, -EOPNOTSUPP, "%s: pmcbpfd runs in a PID namespace, where hits of "
+			    "single threads are not sampled: sample the process", p->name);
+	return 0;
+}

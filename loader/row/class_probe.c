@@ -179,6 +179,19 @@ static int class_probe_plan_kernel(struct allocation *p, struct setting_question
 	return probe_check_function(p->machine->engine, a->filter, a->probe_site[0], why);
 }
 
+/* The programs of probes count processes and cgroups; those that sample know threads as well. */
+static int class_probe_plan_scope(const struct allocation *p, struct reason *why)
+{
+	if (p->spec.cgroup && !count_slices_cgroup(p->machine->engine, &p->spec))
+		return deny(why, -EOPNOTSUPP, "%s cannot be counted for a cgroup here: perf counts "
+			    "cgroups on this kernel (pmc_attach_cgroup(3)), and has no hits of "
+			    "probes; count the processes", p->name);
+	if (p->spec.thread && !p->spec.sampling)
+		return deny(why, -EOPNOTSUPP, "%s: hits of probes in a single thread are sampled "
+			    "only: count the process, or sample with the period 1", p->name);
+	return class_check_sampled_thread(p, why);
+}
+
 static int class_probe_plan(struct allocation *p, struct reason *why)
 {
 	const struct wire_allocate_req *a = p->a;
@@ -197,16 +210,15 @@ static int class_probe_plan(struct allocation *p, struct reason *why)
 	p->spec.from = COUNT_FROM_PROBE;
 	p->spec.probe = &p->probe;
 	p->probe.samples = p->spec.sampling;
-	if (p->spec.cgroup && !count_slices_cgroup(p->machine->engine, &p->spec))
-		return deny(why, -EOPNOTSUPP, "%s cannot be counted for a cgroup here: perf counts "
-			    "cgroups on this kernel (pmc_attach_cgroup(3)), and has no hits of "
-			    "probes; count the processes", p->name);
+	err = class_probe_plan_scope(p, why);
+	if (err)
+		return err;
 	return kinds[a->probe].kernel ? class_probe_plan_kernel(p, &q, why) :
 					class_probe_plan_user(p, &q, why);
 }
 
 const struct class_ops class_probe = {
 	.events = PMC_CLASS_PROBE, .separator = "", .shared = true, .filters = true,
-	.files = true, .cgroups = true, .holder = &holder_own, .add_rows = class_probe_add_rows,
-	.plan = class_probe_plan,
+	.files = true, .threads = true, .cgroups = true, .holder = &holder_own,
+	.add_rows = class_probe_add_rows, .plan = class_probe_plan,
 };

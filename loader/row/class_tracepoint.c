@@ -80,20 +80,11 @@ static int class_tracepoint_plan_cgroup(const struct allocation *p, struct reaso
 /* perf gives some hits to the task that an event is about, and not to the one that runs. */
 static int class_tracepoint_plan_thread(const struct allocation *p, struct reason *why)
 {
-	if (!p->spec.thread)
+	if (!p->spec.thread || p->spec.sampling)
 		return 0;
 	if (system_is(p->name, "sched:sched_stat_") || system_is(p->name, "sched:sched_wak"))
 		return deny(why, -EOPNOTSUPP, "perf counts %s for the thread that it is about as "
 			    "well as for the one that passes it: count the process", p->name);
-	return 0;
-}
-
-/* The programs that sample know processes and CPUs; threads are perf's. */
-static int class_tracepoint_plan_samples(const struct allocation *p, struct reason *why)
-{
-	if (p->spec.sampling && p->spec.thread)
-		return deny(why, -EOPNOTSUPP, "%s: hits of single threads are counted only: sample "
-			    "the process", p->name);
 	return 0;
 }
 
@@ -141,7 +132,7 @@ static int class_tracepoint_plan(struct allocation *p, struct reason *why)
 		err = -EINVAL;
 	p->spec.from = COUNT_FROM_TRACEPOINT;
 	p->spec.event = (struct perf_event_spec){ .type = PERF_TYPE_TRACEPOINT, .config = id };
-	err = err ?: class_tracepoint_plan_samples(p, why);
+	err = err ?: class_check_sampled_thread(p, why);
 	err = err ?: class_tracepoint_plan_thread(p, why);
 	err = err ?: class_tracepoint_plan_cgroup(p, why);
 	err = err ?: class_tracepoint_plan_filter(p, why);

@@ -242,6 +242,13 @@ $(O)/tests/frames: $(O)/obj/tests/e2e/frames.o $(O)/obj/tests/e2e/frames_kernel.
 E2E_NEEDS += $(O)/bench/pmcbpf-bench
 
 # Page faults with known registers and addresses.
+LINT_C += tests/e2e/renumbered.c
+E2E_NEEDS += $(O)/tests/renumbered
+$(O)/tests/renumbered: tests/e2e/renumbered.c $(O)/flags
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -pthread -o $@ $<
+
 LINT_C += tests/e2e/touched.c
 E2E_NEEDS += $(O)/tests/touched
 $(O)/tests/touched: tests/e2e/touched.c $(O)/flags

@@ -266,7 +266,7 @@ cpu_times() {
 	[ $((loads - loads_before)) -gt $((loop - loop_before)) ]
 }
 
-@test "what cannot be sampled is refused: filters that no program can evaluate, single threads" {
+@test "what cannot be sampled is refused: filters that no program can evaluate, probes of a thread in counts" {
 	need_calls
 	refuses '*the filter "comm ~ "l*d"" can be counted, not sampled: character 8: patterns have a "?" at their beginning and end only*' \
 		pmcstat -q -n 1 -O none -P "$CALL,filter=comm ~ \"l*d\"" load
@@ -274,8 +274,7 @@ cpu_times() {
 		pmcstat -q -n 1 -O none -P "$CALL,filter=common_flags == 1" load
 	refuses "*the kernel refuses the filter of $CALL*" pmcstat -q -n 1 -O none -P "$CALL,filter=bogus > 0" load
 	workload w calls=1
-	refuses '*hits of single threads are counted only: sample the process*' \
-		pmcstat -q -n 1 -O none -P $CALL -t "tid:${WORKLOAD[w]}" -w 1 -l 1
+	refuses '*hits of probes in a single thread are sampled only*' pmcstat -p "$FUNCTION" -t "tid:${WORKLOAD[w]}" -w 1 -l 1
 }
 
 # --- probes --------------------------------------------------------------------------------------
@@ -291,6 +290,19 @@ FUNCTION=uprobe:$BUILD/tests/load:load_call
 	samples -n 4 -P "$FUNCTION" -d -P "$FUNCTION" load calls=5 late=2 forks=2 below=2
 	samples_are 3 11
 }
+
+@test "one thread's calls are samples, not its process's" {
+	workload w threads=2 calls=10
+	pmcstat -q -n 1 -P "$FUNCTION" -n 2 -P $CALL -O log -t "tid:${WORKLOAD[w]}" -w 0.1 -o rows 3>&- &
+	pid=$!
+	wait_for log_has_targets
+	work w
+	rest w
+	wait $pid
+	pmcstat -q -R log >text
+	samples_are 10 5
+}
+log_has_targets() { [ "$(pmcstat -q -R log 2>/dev/null | grep -c '^attach')" -eq 2 ]; }
 
 @test "probes: CPUs for privileged owners, other users' own files" {
 	cp "$BUILD/tests/load" own

@@ -136,6 +136,58 @@ figure() { sed 's/.*) //' "/proc/$1/task/$2/stat" | cut -d' ' -f$(($3 - 2)); }
 	[ "$(pmcstat -R log | grep -c '^callchain')" -eq "$faults" ]
 }
 
+# samples_hits NAME: the client has a PMC that samples each call of a thread
+samples_hits() {
+	expect "$1" 'setcount 0' caps 0x21 tracepoint $ENTER alloc 2 $CLASS 0 any $THREAD setcount 1
+}
+
+# sampled NAME: the threads in its log, each with the number of its samples
+sampled() {
+	pmc filter -j "$1.log" - | sed -n '/"type":"callchain"/s/.*"tid":"\([0-9]*\)".*/\1/p' | sort | uniq -c | awk '{ print $2, $1 }'
+}
+
+@test "samples of a thread's hits are those that it passes" {
+	workload w threads=2 calls=10
+	w=${WORKLOAD[w]}
+	threads_of "$w"
+	client first
+	client second
+	for name in first second second; do samples_hits $name; done	# a process has one PMC on a row
+	for name in first second; do expect $name 'log 0' log $name.log; done
+	expect first 'attachthread 0' attachthread "$w" "$w"
+	expect second 'attachthread 0' attachthread "$w" "${threads[1]}"
+	for name in first second; do expect $name 'start 0' start; done
+	work w
+	for name in first second; do expect $name 'endlog 0' stop endlog; done
+	[ "$(sampled first)" = "$w 10" ]
+	[ "$(sampled second)" = "${threads[1]} 10" ]
+}
+
+# renumbers MODE: the client `own` samples the first thread, $tid, of the program
+renumbers() {
+	client own
+	expect own 'log 0' log own.log
+	samples_hits own
+	coproc RENUMBERED { exec renumbered "$1" 10 3>&-; }
+	read -r tid <&"${RENUMBERED[0]}"
+	expect own 'attachthread 0' attachthread "$RENUMBERED_PID" "$tid"
+	expect own 'start 0' start
+	echo >&"${RENUMBERED[1]}"
+	read -r line <&"${RENUMBERED[0]}"
+	[ "$line" = "done" ]
+	expect own 'endlog 0' stop endlog
+}
+
+@test "a later thread with the number of one that has ended is not sampled in its place" {
+	renumbers again
+	[ "$(sampled own)" = "$tid 10" ]
+}
+
+@test "a thread that executes a program, and has its process's number from then on, is sampled further" {
+	renumbers "exec"
+	[ "$(sampled own)" = "$(printf '%s\n' "$tid 10" "$RENUMBERED_PID 10" | sort)" ]
+}
+
 @test "pmcstat -t tid:N counts until the end of the thread or of its process, with its last row" {
 	workload w threads=1 calls=10
 	w=${WORKLOAD[w]}
