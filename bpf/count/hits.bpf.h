@@ -3,7 +3,7 @@
 #ifndef PMCBPF_HITS_BPF_H
 #define PMCBPF_HITS_BPF_H
 
-#include "bpf/log/rooms.bpf.h"
+#include "bpf/log/sample.bpf.h"
 
 #define FRAMES 8		/* the tracer has fewer */
 
@@ -37,7 +37,8 @@ static __always_inline bool name_is_tracer(const char *name)
 	       name_begins(name, "__traceiter_", 12) || name_begins(name, "perf_trace_", 11);
 }
 
-static __always_inline bool frame_is_tracer(u64 pc)
+/* Not static, so that the verifier checks it once. */
+__noinline int frame_is_tracer(u64 pc)
 {
 	u8 *known = bpf_map_lookup_elem(&frames, &pc), is;
 	char name[32] = "";

@@ -40,13 +40,22 @@ struct values_scratch {
 	struct abi_values v;
 };
 
+/* 1 if a < b, else 0: without a branch, which the verifier would follow both ways from here on. */
+static __always_inline u64 is_less(u64 a, u64 b)
+{
+	s64 less = (s64)(a - b);
+
+	barrier_var(less);
+	return (u64)less >> 63;
+}
+
 /*
  * Reads one side; *cut: callers are missing.  To find out, it requests one address more than
  * needed.  If the kernel itself ends a chain, it does not report whether that was the last caller.
  */
 static __always_inline u64 chain(void *ctx, void *to, u32 depth, u64 flags, bool *cut)
 {
-	u64 want = (u64)depth + 1, got;
+	u64 want = (u64)depth + 1, got, failed, more;
 	long n;
 
 	*cut = false;
@@ -57,9 +66,11 @@ static __always_inline u64 chain(void *ctx, void *to, u32 depth, u64 flags, bool
 	if (want > ABI_CHAIN_MAX + 1)
 		want = ABI_CHAIN_MAX + 1;
 	n = bpf_get_stack(ctx, to, want * 8, flags);
-	got = n > 0 ? (u64)n / 8 : 0;
-	*cut = n < 0 || got > depth || got >= max_stack;
-	return got > depth ? depth : got;
+	failed = is_less((u64)n, 0);
+	got = ((u64)n & (failed - 1)) / 8;
+	more = is_less(depth, got);
+	*cut = failed | more | (is_less(got, max_stack) ^ 1);
+	return got - more;
 }
 
 /* A program that takes samples in a loop defines a global function, which is verified once. */
@@ -93,6 +104,13 @@ static __always_inline u32 sample_user(void *ctx, struct scratch *s, struct walk
 	return n + chain(ctx, s->pc + n, of->depth, BPF_F_USER_STACK, cut);
 }
 
+/* The same number, of which the verifier knows nothing: the ways to it are one from here on. */
+static __always_inline u32 number_forget(struct scratch *s, u32 n)
+{
+	*(volatile u16 *)&s->rec.n = n;
+	return *(volatile u16 *)&s->rec.n;
+}
+
 /* Fills in the record's addresses; the kernel's begin behind `skip` frames. */
 static __always_inline u32 sample_fill(void *ctx, u64 ip, u64 skip, struct scratch *s,
 				       struct walk *walk, const struct abi_sampler *of)
@@ -109,15 +127,16 @@ static __always_inline u32 sample_fill(void *ctx, u64 ip, u64 skip, struct scrat
 		n = n ?: 1;
 	}
 	if (!user && of->both_sides) {
-		s->rec.flags |= cut ? ABI_REC_CUT_INSIDE : 0;
+		s->rec.flags |= cut * ABI_REC_CUT_INSIDE;
 		cut = false;
 	}
+	n = number_forget(s, n);
 	if (user || of->both_sides)
-		n = sample_user(ctx, s, walk, of, n, &cut);
+		n = number_forget(s, sample_user(ctx, s, walk, of, n, &cut));
 	/* Hardware, or a probe's place, may be more exact than the registers are. */
 	if (user || !of->hides_kernel)
 		s->pc[0] = ip;
-	s->rec.flags |= cut ? ABI_REC_CUT : 0;
+	s->rec.flags |= cut * ABI_REC_CUT;
 	return n ?: 1;
 }
 

@@ -14,15 +14,15 @@
 #include "holder.h"
 
 /*
- * Where the kernel hides switches, perf still sees them.  Two events happen in the switch itself,
- * and perf counts them right before it switches: switches of cgroups, and hits of sched_switch that
- * a filter admits.
+ * Samples are overflows of perf's events; and where the kernel hides switches, perf sees them.  Two
+ * events happen in the switch itself, and perf counts them right before it switches: switches of
+ * cgroups, and hits of sched_switch that a filter admits.
  */
 bool count_slices_cgroup(const struct engine *e, const struct count_spec *spec)
 {
 	const struct perf_event_spec *event = &spec->event;
 
-	if (!cgroups_here(e) || switches_hidden(e))
+	if (spec->sampling || !cgroups_here(e) || switches_hidden(e))
 		return false;
 	if (spec->tracepoint && !strcmp(spec->tracepoint, "sched:sched_switch"))
 		return !event->filter;

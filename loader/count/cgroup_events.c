@@ -10,6 +10,7 @@
 
 #include "cgroup.h"
 #include "cgroup_events.h"
+#include "count_period.h"
 
 static void cgroup_events_close(struct count *c)
 {
@@ -45,10 +46,11 @@ void cgroup_events_free(struct count *c)
 /* All events are open before the first one counts.  A CPU that is offline has none. */
 static int cgroup_events_start(struct count *c, struct reason *why)
 {
-	const struct perf_event_spec spec = count_state_event(c);
+	struct perf_event_spec spec = count_state_event(c);
 	struct cgroup_state *g = c->cgroup;
 	int err = 0;
 
+	count_period_fill(c, &spec);
 	for (unsigned int cpu = 0; cpu < c->e->ncpu && !err; cpu++) {
 		int fd = perf_open_cgroup(&spec, g->folder, cpu);
 
@@ -56,6 +58,8 @@ static int cgroup_events_start(struct count *c, struct reason *why)
 			g->fds[cpu] = fd;
 		else if (fd != -ENXIO)
 			err = fd;
+		if (fd >= 0 && c->spec.sampling)
+			err = perf_set_program(fd, c->spec.program);
 	}
 	for (unsigned int cpu = 0; cpu < c->e->ncpu && !err; cpu++)
 		if (g->fds[cpu] >= 0)

@@ -112,10 +112,10 @@ static int hold_counter_process(struct count *c, struct reason *why)
 
 	if (err)
 		return err;
-	if (c->spec.sampling || c->spec.thread)
-		return hold_counter_tasks(c, row, why);
 	if (c->spec.cgroup)
 		return hold_counter_cgroup(c, row, &spec, why);
+	if (c->spec.sampling || c->spec.thread)
+		return hold_counter_tasks(c, row, why);
 	c->backend = &backend_slices;
 	if (LIST_EMPTY(&row->users)) {
 		err = count_row_begin(c, &spec, why);

@@ -50,7 +50,7 @@ static int hold_own_system(struct count *c, struct reason *why)
 
 static bool hold_own_tasks(const struct count *c)
 {
-	if (c->spec.system || c->spec.from == COUNT_FROM_OFFCPU)
+	if (c->spec.system || c->spec.cgroup || c->spec.from == COUNT_FROM_OFFCPU)
 		return false;
 	return c->spec.sampling ? !hold_own_hits(c) : c->spec.thread;
 }

@@ -11,6 +11,7 @@
 #include "hit_sampler.h"
 #include "load_thread.h"
 #include "sampler.h"
+#include "verifier.h"
 #include "pmcbpf.skel.h"
 #include "hits.skel.h"
 
@@ -141,8 +142,10 @@ struct hit_job {
 static void hit_job_run(void *arg)
 {
 	struct hit_job *j = arg;
+	unsigned int tries = 0;
 
-	(void)hit_sampler_load(j->e, j->kind, j->filter, &j->h);
+	while (verifier_was_interrupted(hit_sampler_load(j->e, j->kind, j->filter, &j->h), &tries))
+		;
 }
 
 bool hit_sampler_prepare(struct engine *e, enum hit_kind kind, const struct abi_filter *filter)

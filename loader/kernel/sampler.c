@@ -219,13 +219,17 @@ static void samplers_job_run(void *arg)
 	struct samplers_job *j = arg;
 	char *log = calloc(1, LOG_SIZE);
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .kernel_log_buf = log, .kernel_log_size = LOG_SIZE);
+	unsigned int tries = 0;
 
 	if (!log) {
 		j->err = deny(&j->why, -ENOMEM, "no memory for the sampling program");
 		return;
 	}
-	j->skel = sample__open_opts(&opts);
-	j->err = j->skel ? samplers_load(j->samplers, j->skel) : -errno;
+	do {
+		sample__destroy(j->skel);
+		j->skel = sample__open_opts(&opts);
+		j->err = j->skel ? samplers_load(j->samplers, j->skel) : -errno;
+	} while (verifier_was_interrupted(j->err, &tries));
 	if (j->err)
 		verifier_deny(&j->why, j->err, "the sampling program", log);
 	free(log);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The end of the verifier's log as part of a reason: one line without addresses. */
+#include <errno.h>
 #include <string.h>
 
 #include "verifier.h"
 
+#define TRIES	       10u
 #define LOG_TAIL       200
 #define ADDRESS_DIGITS 12u		/* a number that long may be an address */
 
@@ -17,6 +19,11 @@ static void text_hide_addresses(char *log)
 			memset(p + 2, 'x', digits);
 		p += 2 + digits;
 	}
+}
+
+bool verifier_was_interrupted(int err, unsigned int *tries)
+{
+	return (err == -EAGAIN || err == -ENOSPC) && ++*tries < TRIES;
 }
 
 int verifier_deny(struct reason *why, int err, const char *what, char *log)

@@ -67,6 +67,7 @@ static int waker_load(const struct engine *e, struct waker *w, bool unwind, uint
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .kernel_log_buf = log, .kernel_log_size = LOG_SIZE);
 	int err;
 
+	waker_bpf__destroy(w->skel);
 	w->skel = waker_bpf__open_opts(&opts);
 	if (!w->skel)
 		return deny(why, -errno, "cannot open the program of PMC_F_WAKERS: %m");
@@ -87,6 +88,7 @@ int waker_new(const struct engine *e, bool unwind, uint32_t max_stack,
 {
 	struct waker *w = calloc(1, sizeof(*w));
 	char *log = calloc(1, LOG_SIZE);
+	unsigned int tries = 0;
 	int err;
 
 	if (!w || !log)
@@ -94,7 +96,9 @@ int waker_new(const struct engine *e, bool unwind, uint32_t max_stack,
 	else if (!waker_sees_interrupts())
 		err = waker_deny_blind(why);
 	else
-		err = waker_load(e, w, unwind, max_stack, level, log, why);
+		do {
+			err = waker_load(e, w, unwind, max_stack, level, log, why);
+		} while (verifier_was_interrupted(err, &tries));
 	free(log);
 	if (err)
 		waker_free(w);

@@ -63,9 +63,6 @@ static int check_flag_cgroup(const struct allocation *p, struct reason *why)
 	if (a->flags & (FLAGS_PROCESS | PMC_F_THREAD))
 		return deny(why, -EINVAL, "PMC_F_CGROUP: descendants, threads, and records of time "
 			    "slices and exits, are of processes that are named");
-	if (PMC_IS_SAMPLING_MODE(a->mode))
-		return deny(why, -EOPNOTSUPP, "PMC_F_CGROUP: cgroups are counted, not sampled; "
-			    "sample the CPUs, or the processes");
 	return 0;
 }
 

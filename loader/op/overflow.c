@@ -29,6 +29,9 @@ int overflow_check_flags(const struct allocation *p, struct reason *why)
 		return 0;
 	if (a->mode != PMC_MODE_TS)
 		return deny(why, -EINVAL, "PMC_F_SIGNAL is for process-scope sampling only");
+	if (a->flags & PMC_F_CGROUP)
+		return deny(why, -EINVAL, "PMC_F_SIGNAL: only the owner's threads get signals, not "
+			    "those of a cgroup");
 	if (a->flags & PMC_F_DESCENDANTS)
 		return deny(why, -EINVAL, "PMC_F_SIGNAL: only the owner's threads get signals, "
 			    "which would end a child that does not handle them: leave "

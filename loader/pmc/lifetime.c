@@ -344,7 +344,7 @@ enum admission lifetime_admits(struct lifetime *l, struct pmc *p, pid_t tgid, ui
 {
 	struct follow *f;
 
-	if (pmc_is_system(p) || count_follows_setid(p->count))
+	if (pmc_samples_all(p) || count_follows_setid(p->count))
 		return ADMITTED;
 	f = follow_find(&l->follows, p, tgid);
 	if (f)
@@ -387,7 +387,7 @@ void lifetime_start(struct lifetime *l, struct pmc *p)
 		return;
 	if (p->kernel != KERNEL_HIDDEN && !n->kernel_listed)
 		kernel_log(l, n, p->kernel);
-	p->logs_all = pmc_is_system(p);
+	p->logs_all = pmc_samples_all(p);
 	if (p->logs_all && !(before && n->all_listed)) {
 		n->all_listed = true;
 		if (programs_nested(l->engine->programs) || logfile_renumbers(n->owner->log))

@@ -7,6 +7,11 @@
 #include "loader/base/base.h"
 #include "pmc.h"
 
+bool pmc_samples_all(const struct pmc *p)
+{
+	return pmc_is_sampling(p) && (pmc_is_system(p) || p->flags & PMC_F_CGROUP);
+}
+
 bool pmc_is_system(const struct pmc *p)
 {
 	return PMC_IS_SYSTEM_MODE(p->mode);

@@ -48,6 +48,8 @@ struct pmc {
 };
 
 bool pmc_is_system(const struct pmc *p);
+/* Samples whichever processes run, on a CPU or in a cgroup. */
+bool pmc_samples_all(const struct pmc *p);
 bool pmc_is_sampling(const struct pmc *p);
 
 /* Puts a PMC, which has its count already, on its row and its owner's list. */

@@ -31,7 +31,7 @@ void sample_needs_take(struct sample_needs *all, struct sample_need *n, const st
 		return;
 	n->unmaps = need_take(all, NEED_UNMAP, "logs lack records of unmapped memory",
 			      &all->no_unmaps);
-	if (pmc_is_system(p))
+	if (pmc_samples_all(p))
 		programs_unmap_all(all->engine->programs, ++all->nsystem);
 }
 
@@ -41,7 +41,7 @@ void sample_needs_give(struct sample_needs *all, struct sample_need *n, const st
 		engine_unneed(all->engine, NEED_MAPPINGS);
 	if (n->unmaps)
 		engine_unneed(all->engine, NEED_UNMAP);
-	if (n->logged && pmc_is_system(p))
+	if (n->logged && pmc_samples_all(p))
 		programs_unmap_all(all->engine->programs, --all->nsystem);
 	*n = (struct sample_need){ .logged = false };
 }

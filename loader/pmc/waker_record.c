@@ -21,7 +21,7 @@ static bool waker_is_mapped(const struct pmc *p, pid_t tgid)
 {
 	const struct follow *any = LIST_FIRST(&p->follows);
 
-	return pmc_is_system(p) || (any && follow_find(any->table, p, tgid));
+	return pmc_samples_all(p) || (any && follow_find(any->table, p, tgid));
 }
 
 static unsigned int kernel_addresses(const struct abi_waker *w)

@@ -70,7 +70,7 @@ static int class_tracepoint_plan_name(struct allocation *p, struct reason *why)
 /* perf adds the time in these events instead of 1; our own programs do not. */
 static int class_tracepoint_plan_cgroup(const struct allocation *p, struct reason *why)
 {
-	if (!p->spec.cgroup || !system_is(p->name, "sched:sched_stat_") ||
+	if (!p->spec.cgroup || p->spec.sampling || !system_is(p->name, "sched:sched_stat_") ||
 	    count_slices_cgroup(p->machine->engine, &p->spec))
 		return 0;
 	return deny(why, -EOPNOTSUPP, "perf counts nanoseconds of %s for a cgroup, not hits: count "
@@ -132,7 +132,7 @@ static int class_tracepoint_plan(struct allocation *p, struct reason *why)
 		err = -EINVAL;
 	p->spec.from = COUNT_FROM_TRACEPOINT;
 	p->spec.event = (struct perf_event_spec){ .type = PERF_TYPE_TRACEPOINT, .config = id };
-	err = err ?: class_check_sampled_thread(p, why);
+	err = err ?: class_check_sampled_hits(p, why);
 	err = err ?: class_tracepoint_plan_thread(p, why);
 	err = err ?: class_tracepoint_plan_cgroup(p, why);
 	err = err ?: class_tracepoint_plan_filter(p, why);

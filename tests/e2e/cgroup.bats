@@ -141,6 +141,45 @@ works() {
 	tail -n 1 again | grep -q ',0$'
 }
 
+# minor_faults PID: by the kernel's own count
+minor_faults() { sed 's/.*) //' "/proc/$1/stat" | cut -d' ' -f8; }
+
+@test "every page fault in a cgroup is a sample, and none of other processes" {
+	workload inside pages=200
+	workload beside pages=200
+	moves inside a/below
+	moves beside b
+	client own
+	expect own 'log 0' log log
+	expect own 'attachcgroup 0' caps 0x23 alloc 2 15 0x20007 any $CGROUP setcount 1 attachcgroup "$GROUP/a"
+	expect own 'start 0' start
+	faults=$(minor_faults "${WORKLOAD[inside]}")
+	work inside
+	work beside
+	faults=$(($(minor_faults "${WORKLOAD[inside]}") - faults))
+	expect own 'endlog 0' stop endlog
+	[ "$faults" -ge 200 ]
+	pmc filter -j log - | sed -n '/"type":"callchain"/s/.*"pid":"\([0-9]*\)".*/\1/p' >pids
+	[ "$(wc -l <pids)" -eq "$faults" ]
+	[ "$(sort -u pids)" = "${WORKLOAD[inside]}" ]
+}
+
+@test "pmc record -p cgroup: names programs and functions of processes in it" {
+	dash -c 'while :; do :; done' 3>&- &
+	WORKLOAD[spinner]=$!
+	moves spinner a/below
+	dash -c 'while :; do :; done' 3>&- &
+	WORKLOAD[beside]=$!
+	pmc record -F 1000 --no-report -o log -p "cgroup:$GROUP/a" -l 1
+	kill -KILL "${WORKLOAD[@]}"
+	pmc report --folded - log >folded
+	grep -q '^dash;' folded
+	refute grep -v '^dash;' folded
+	pmc filter -j log - | grep '"type":"callchain"' >samples
+	grep -q "\"pid\":\"${WORKLOAD[spinner]}\"" samples
+	refute grep -v "\"pid\":\"${WORKLOAD[spinner]}\"" samples
+}
+
 @test "a cgroup that is removed keeps its counts, and cannot be started again" {
 	counts_calls own b
 	workload w calls=10
@@ -250,9 +289,14 @@ $name/b,0" ]
 	run pmcstat -d -t "cgroup:$GROUP/a" -p $ENTER
 	status_is 64
 	[[ $output == *"are for processes, not for -t cgroup:"* ]]
-	run pmcstat -t "cgroup:$GROUP/a" -P CPU_CLOCK -O log
+	for event in $ENTER "uprobe:$BUILD/tests/load:load_call"; do
+		run pmcstat -t "cgroup:$GROUP/a" -P "$event" -O log
+		[ "$status" -ne 0 ]
+		[[ $output == *"hits in a cgroup are counted, not sampled: sample the CPUs, or the processes"* ]]
+	done
+	run pmcstat -t "cgroup:$GROUP/a" -P OFFCPU_TIME -O log
 	[ "$status" -ne 0 ]
-	[[ $output == *"counted, not sampled"* ]]
+	expect own 'alloc EINVAL *only the owner*not those of a cgroup*' caps 0x23 alloc 2 15 0x20007 any 0x5000
 	run pmcstat -t "cgroup:$GROUP/a" -p CPU_MIGRATIONS
 	[ "$status" -ne 0 ]
 	[[ $output == *"cannot be counted for a cgroup"* ]]

@@ -182,6 +182,7 @@ fds_but_maps() { find "/proc/$DAEMON_PID/fd" -type l ! -lname 'anon_inode:bpf-ma
 
 @test "a process of many threads takes descriptors up to the user's share" {
 	start_daemon -o user.share=1
+	pmcstat -q -P PAGE_FAULT.ALL -O log true	# programs that sample are loaded, and stay
 	before=$(daemon_fds)
 	hoard events 800
 	[[ $reply == "800 EAGAIN: uid 65534 has "*" event descriptors"*"user.share=1"* ]]

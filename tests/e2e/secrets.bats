@@ -46,6 +46,8 @@ load secrets
 		vexec /bin/true
 		wait
 	END
+	# Programs that sample are loaded now: the kernel does not finish that for a daemon that it stops all the time.
+	pmcstat -q -P PAGE_FAULT.ALL -O first true
 	as_user pmcstat -q -d -n 1 -P PAGE_FAULT.ALL -O open/log dash open/script &
 	local owner=$!
 	while kill -0 $owner 2>/dev/null; do

@@ -322,15 +322,15 @@ unsigned int daemon_fds(const struct driver *d)
 }
 
 /*
- * Lastly: its other thread and its helpers close descriptors.  The first sampling PMC makes a ring
- * for each CPU, which stays.
+ * Lastly: its other threads and its helpers close descriptors.  From the first use of a helper on
+ * it keeps two ready, each with a socket and a pidfd.
  */
 bool daemon_fds_are_back(struct driver *d)
 {
 	for (unsigned int i = 0; i < LOOKS; i++) {
 		unsigned int fds = daemon_fds(d);
 
-		if (fds == d->fds || fds == d->fds + d->m.info.ncpu + 1)
+		if (fds >= d->fds && fds <= d->fds + 4)
 			return true;
 		usleep(MOMENT);
 	}
@@ -377,11 +377,11 @@ static bool daemon_idle(const struct driver *d)
 }
 
 /* With nothing left to do; one thread may have woken another that was found asleep, hence twice. */
-static unsigned int fds_at_rest(struct driver *d)
+void daemon_rests(struct driver *d)
 {
 	for (unsigned int i = 0; i < LOOKS && !(daemon_idle(d) && daemon_idle(d)); i++)
 		usleep(MOMENT);
-	return daemon_fds(d);
+	d->fds = daemon_fds(d);
 }
 
 int start_daemon(struct driver *d, const char *program, bool syspmcs)
@@ -409,10 +409,8 @@ int start_daemon(struct driver *d, const char *program, bool syspmcs)
 
 		if (link >= 0)
 			close(link);
-		if (!err) {
-			d->fds = fds_at_rest(d);
+		if (!err)
 			return 0;
-		}
 		if (waitpid(d->daemon, NULL, WNOHANG) == d->daemon)
 			break;
 		usleep(MOMENT);

@@ -52,6 +52,8 @@ int request(struct driver *d, unsigned int p, unsigned int link, int target);
 int start_daemon(struct driver *d, const char *program, bool syspmcs);
 int stop_daemon(struct driver *d);
 bool daemon_fds_are_back(struct driver *d);
+/* Notes how many that are, when nothing is left to do. */
+void daemon_rests(struct driver *d);
 unsigned int daemon_fds(const struct driver *d);
 
 /* --- random.c: one random step ------------------------------------------------------------ */

@@ -21,6 +21,8 @@
 
 #include "driver.h"
 
+#define FAULTS 0x20007u			/* PAGE_FAULT.ALL */
+
 struct options {
 	const char *daemon;
 	unsigned long operations;
@@ -74,6 +76,21 @@ static int learn_events(struct driver *d, int link, uint32_t class, struct m_eve
 }
 
 /* The machine's properties are queried once, and do not change. */
+/* The first sampling PMC takes descriptors that stay: its programs and rings. */
+static int sample_once(struct driver *d, int link)
+{
+	struct wire_allocate_req *a = (struct wire_allocate_req *)d->cmd.arg;
+
+	d->cmd = (struct actor_cmd){ .op = WIRE_OP_PMCALLOCATE, .len = sizeof(*a) };
+	*a = (struct wire_allocate_req){
+		.class = PMC_CLASS_SOFT, .event = FAULTS, .mode = PMC_MODE_TS,
+		.cpu = (uint32_t)PMC_CPU_ANY, .caps = PMC_CAP_INTERRUPT | PMC_CAP_READ,
+		.count = 1000,
+	};
+	actor_send(link, &d->cmd, &d->rep);
+	return d->rep.error ? differ(&d->m, "no page faults can be sampled") : 0;
+}
+
 static int learn(struct driver *d, bool syspmcs)
 {
 	int link, err;
@@ -87,10 +104,12 @@ static int learn(struct driver *d, bool syspmcs)
 	model_init(&d->m, (struct wire_cpuinfo *)d->rep.data, syspmcs);
 	if (d->m.info.npmc > M_ROWS || d->m.info.ncpu > M_CPUS)
 		return differ(&d->m, "this machine is too large for the model");
-	d->m.calls = 1;
-	err = learn_events(d, link, PMC_CLASS_SOFT, &d->m.soft) ?:
+	err = sample_once(d, link);
+	d->m.calls = 2;
+	err = err ?: learn_events(d, link, PMC_CLASS_SOFT, &d->m.soft) ?:
 	      learn_events(d, link, PMC_CLASS_MSR, &d->m.msr);
 	close(link);
+	daemon_rests(d);
 	return err;
 }
 
@@ -157,7 +176,8 @@ static int play_storm(struct driver *d, unsigned int requests)
 	if (storm(d, 8, requests))
 		return -1;
 	if (!daemon_fds_are_back(d))
-		return differ(&d->m, "the daemon keeps descriptors after the storm");
+		return differ(&d->m, "the daemon keeps %u descriptors of %u after the storm",
+			      daemon_fds(d), d->fds);
 	if (actor_connect(&link))
 		return differ(&d->m, "no connection after the storm");
 	d->cmd = (struct actor_cmd){ .op = WIRE_OP_GETDRIVERSTATS };
