@@ -54,6 +54,31 @@ cgroup_counts() {
 	[ "${counts[2]}" -eq 20 ]
 }
 
+# samples_of_cgroup EVENT - of `load` in /tmp/cgroup/a/below, beside which it does the same in no
+# cgroup; sets samples, and processes that have any
+samples_of_cgroup() {
+	# shellcheck disable=SC2016 # the guest's shell expands it
+	in_cgroups 'mkdir -p cgroup/a/below
+		echo "echo \$\$ >cgroup/a/below/cgroup.procs && exec load spins=1000000" >inside
+		echo "sh inside & inside=\$!; load spins=1000000; wait \$inside" >both
+		pmcstat -q -n 100000 -P $1 -O log -t cgroup:/tmp/cgroup/a sh both &&
+			pmc filter -j log log.json && sed -n "/\"callchain\"/s/.*\"pid\":\"\([0-9]*\)\".*/\1/p" log.json >pids
+		echo "$(wc -l <pids) $(sort -u pids | wc -l)"
+		rmdir cgroup/a/below cgroup/a; umount cgroup' "$1"
+	echo "$output"
+	status_is 0
+	read -r samples processes <<<"${lines[-1]}"
+}
+
+@test "PERF-031: samples of a cgroup, of time and of instructions, are of its processes" {
+	samples_of_cgroup CPU_CLOCK
+	[ "$samples" -ge 1 ] && [ "$processes" -eq 1 ]
+	[ "$VM_ARCH" = arm64 ] || skip "guests of this architecture have no counters"
+	# QEMU interrupts late, so that samples are fewer than periods.
+	samples_of_cgroup inst_retired,usr
+	[ "$samples" -ge 1 ] && [ "$processes" -eq 1 ]
+}
+
 # Where no program sees a task that is moved, perf counts.
 perf_counts() { [ "$VM_KERNEL" = 6.1-arm64 ]; }
 
