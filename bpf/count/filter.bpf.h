@@ -120,6 +120,40 @@ static long text_next(u32 i, struct text *t)
 	return text_decided(t);
 }
 
+/* A glob is compared in one pass, whatever the pattern. */
+struct glob_run {
+	const void *at;
+	u32 next, end, which;
+	u64 state;
+};
+
+static long glob_next(u32 i, struct glob_run *r)
+{
+	const volatile struct abi_glob *g = &filter.glob[r->which & (ABI_GLOBS - 1)];
+	u8 c = 0;
+
+	if (r->next >= r->end)
+		return 1;
+	bpf_probe_read_kernel(&c, 1, r->at + r->next);
+	if (!c)
+		return 1;
+	r->state = (r->state & g->takes[c]) << 1 | (r->state & g->stars);
+	r->next++;
+	return !r->state;
+}
+
+static __noinline bool glob_holds(const void *at, u32 length, u32 which)
+{
+	const volatile struct abi_condition *p = &filter.condition[which & (ABI_CONDITIONS - 1)];
+	struct glob_run r = {
+		.at = at, .end = length ?: TEXT_MAX, .next = filter_begin, .which = p->text,
+		.state = 1 | filter_begin,
+	};
+
+	bpf_loop(r.end, glob_next, &r, 0);
+	return r.state >> (p->length & 63) & 1;
+}
+
 static __noinline bool text_holds(const void *at, u32 length, u32 which)
 {
 	const volatile struct abi_condition *p = &filter.condition[which & (ABI_CONDITIONS - 1)];
@@ -129,6 +163,8 @@ static __noinline bool text_holds(const void *at, u32 length, u32 which)
 		.end = length ?: TEXT_MAX, .next = filter_begin, .matched = filter_begin,
 	};
 
+	if (t.comparison == ABI_COMPARE_GLOB)
+		return glob_holds(at, length, which);
 	if (t.comparison != ABI_COMPARE_WHOLE && length < t.length)
 		return false;
 	if (!text_decided(&t))

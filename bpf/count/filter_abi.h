@@ -12,6 +12,8 @@
 #define ABI_CONDITIONS	  32u		/* of a filter; a power of two */
 #define ABI_CONDITION_TEXT 512u		/* of all its texts; a power of two */
 #define ABI_PATTERN	  128u		/* characters of one; a power of two */
+#define ABI_GLOBS	  4u		/* patterns that lib/glob.c compares; a power of two */
+#define ABI_GLOB	  63u		/* of each: characters, "?" and "[…]" */
 
 /* The value that a condition compares. */
 enum abi_operand {
@@ -35,6 +37,7 @@ enum abi_comparison {
 	ABI_COMPARE_BEGIN,
 	ABI_COMPARE_END,
 	ABI_COMPARE_INSIDE,
+	ABI_COMPARE_GLOB,		/* `text` is the number of the glob, `length` its places */
 	ABI_COMPARE_FAILED,		/* no condition's: a text that differs */
 };
 
@@ -52,13 +55,23 @@ struct abi_condition {
 	__u8 pad[3];
 };
 
+/*
+ * All ways to match are followed at once: bit i of a state is set if the text so far matches the
+ * first i places of the pattern.
+ */
+struct abi_glob {
+	__u64 stars;			/* bit i: before place i any characters may come */
+	__u64 takes[256];		/* of each character: bit i: place i takes it */
+};
+
 struct abi_filter {
 	__u32 n;			/* conditions; 0: every hit counts */
-	__u32 pad;
+	__u32 globs;
 	struct abi_condition condition[ABI_CONDITIONS];
 	char text[ABI_CONDITION_TEXT];
 	/* For each character of a pattern, how much of it may still match if the next differs. */
 	__u8 again[ABI_CONDITION_TEXT];
+	struct abi_glob glob[ABI_GLOBS];
 };
 
 _Static_assert(sizeof(struct abi_condition) == 24, "abi");

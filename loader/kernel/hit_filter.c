@@ -191,6 +191,11 @@ static void condition_take_number(struct parser *p, const struct field *f,
 	p->at = end;
 }
 
+static bool text_has_any(const char *text, size_t len, const char *characters)
+{
+	return strcspn(text, characters) < len;
+}
+
 /* How much of the pattern may still match, for each of its characters. */
 static void pattern_learn(const char *pattern, unsigned int length, uint8_t *again)
 {
@@ -201,6 +206,84 @@ static void pattern_learn(const char *pattern, unsigned int length, uint8_t *aga
 			n = again[n - 1];
 		n += pattern[i] == pattern[n];
 		again[i] = (uint8_t)n;
+	}
+}
+
+/*
+ * Of "[abc]", "[a-z]" or "[!a-z]", behind the bracket: where it ends; NULL: it is no class, so that
+ * "[" is a character.
+ */
+static const char *class_read(const char *from, bool takes[256])
+{
+	bool inverted = *from == '!';
+	unsigned char first, last;
+
+	from += inverted;
+	memset(takes, inverted, 256 * sizeof(takes[0]));
+	do {
+		first = last = (unsigned char)*from++;
+		if (first && from[0] == '-' && from[1] != ']') {
+			last = (unsigned char)from[1];
+			from += 2;
+		}
+		if (!first || !last)
+			return NULL;
+		for (unsigned int c = first; c <= last; c++)
+			takes[c] = !inverted;
+	} while (*from != ']');
+	return from + 1;
+}
+
+/* Reads the place that a pattern begins with; returns what follows. */
+static const char *place_read(struct parser *p, const char *from, bool takes[256])
+{
+	const char *end = NULL;
+
+	if (*from == '[')
+		end = class_read(from + 1, takes);
+	if (end)
+		return end;
+	memset(takes, *from == '?', 256 * sizeof(takes[0]));
+	if (*from == '?')
+		return from + 1;
+	from += *from == '\\';
+	if (!*from) {
+		parser_fail(p, -EINVAL, "the pattern's last \"\\\" has no character behind it");
+		return from;
+	}
+	takes[(unsigned char)*from] = true;
+	return from + 1;
+}
+
+/* A pattern that the kernel takes for a glob: glob_match() in its lib/glob.c. */
+static void glob_take(struct parser *p, const char *from, size_t len, struct abi_condition *c)
+{
+	struct abi_glob *g = &p->to->glob[p->to->globs % ABI_GLOBS];
+	char pattern[ABI_PATTERN];
+	bool takes[256];
+
+	if (p->to->globs >= ABI_GLOBS || len >= sizeof(pattern)) {
+		parser_fail(p, -EOPNOTSUPP, "there are too many or too long patterns with a \"*\" "
+			    "inside, \"?\", \"[\" or \"\\\"");
+		return;
+	}
+	snprintf(pattern, sizeof(pattern), "%.*s", (int)len, from);
+	c->comparison = ABI_COMPARE_GLOB;
+	c->text = (uint16_t)p->to->globs++;
+	for (const char *at = pattern; *at && !p->err; ) {
+		if (*at == '*') {
+			g->stars |= 1ull << c->length;
+			at++;
+			continue;
+		}
+		if (c->length >= ABI_GLOB) {
+			parser_fail(p, -EOPNOTSUPP, "the pattern is too long");
+			return;
+		}
+		at = place_read(p, at, takes);
+		for (unsigned int i = 1; i < 256; i++)
+			g->takes[i] |= (uint64_t)takes[i] << c->length;
+		c->length++;
 	}
 }
 
@@ -217,12 +300,12 @@ static bool pattern_take(struct parser *p, const char **from, size_t *len,
 		return is_not;
 	first = **from == '*';
 	last = *len > 1 && (*from)[*len - 1] == '*';
+	if (text_has_any(*from + first, *len - first - last, "*?[\\")) {
+		glob_take(p, *from, *len, c);
+		return is_not;
+	}
 	*from += first;
 	*len -= (size_t)first + last;
-	if (memchr(*from, '*', *len) || memchr(*from, '?', *len) || memchr(*from, '[', *len) ||
-	    memchr(*from, '\\', *len))
-		parser_fail(p, -EOPNOTSUPP,
-			    "patterns have a \"*\" at their beginning and end only");
 	if (first || last)
 		c->comparison = !first ? ABI_COMPARE_BEGIN : last ? ABI_COMPARE_INSIDE :
 								    ABI_COMPARE_END;
@@ -245,6 +328,10 @@ static bool condition_take_text(struct parser *p, const struct field *f, bool pa
 	c->comparison = ABI_COMPARE_WHOLE;
 	if (pattern)
 		is_not = pattern_take(p, &from, &len, c);
+	if (c->comparison == ABI_COMPARE_GLOB) {
+		p->at = end + 1;
+		return is_not;
+	}
 	if (len >= ABI_PATTERN || p->used + len > ABI_CONDITION_TEXT) {
 		parser_fail(p, -EOPNOTSUPP, "the text is too long");
 		return false;

@@ -215,6 +215,9 @@ CALL=syscalls:sys_enter_sched_get_priority_max
 		-n 1 -P "$CALL,filter=!(policy < 1) && comm ~ \"lo*\"" -P "$CALL,filter=policy > 1 || comm == \"loa\"" -P $CALL \
 		-P "${CALL/enter/exit},filter=ret >= 99" -P "${CALL/enter/exit},filter=ret & 0xff && common_pid > 0" load calls=1000
 	samples_are 500 500 50 500 0 1000 500 500
+	samples -n 1 -P "$CALL,filter=comm ~ \"l*d\"" -P "$CALL,filter=comm ~ \"!l*d\"" -P "$CALL,filter=comm ~ \"l?a[!e-z]\"" \
+		-P "$CALL,filter=comm ~ \"l?a?d\"" -P "$CALL,filter=comm ~ \"*o\\ad*\"" load calls=100
+	samples_are 100 0 100 0 100
 	samples -n 1 -c 0 -S "$CALL,filter=policy == 1 && comm == \"load\"" taskset 1 load calls=100
 	samples_are 50
 }
@@ -268,8 +271,8 @@ cpu_times() {
 
 @test "what cannot be sampled is refused: filters that no program can evaluate, probes of a thread in counts" {
 	need_calls
-	refuses '*the filter "comm ~ "l*d"" can be counted, not sampled: character 8: patterns have a "?" at their beginning and end only*' \
-		pmcstat -q -n 1 -O none -P "$CALL,filter=comm ~ \"l*d\"" load
+	refuses '*can be counted, not sampled: character 68: there are too many or too long patterns*' \
+		pmcstat -q -n 1 -O none -P "$CALL,filter=comm ~ \"a?\" || comm ~ \"b?\" || comm ~ \"c?\" || comm ~ \"d?\" || comm ~ \"l?*d\"" load
 	refuses '*can be counted, not sampled: character 1: programs cannot read "common_flags"*' \
 		pmcstat -q -n 1 -O none -P "$CALL,filter=common_flags == 1" load
 	refuses "*the kernel refuses the filter of $CALL*" pmcstat -q -n 1 -O none -P "$CALL,filter=bogus > 0" load

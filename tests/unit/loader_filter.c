@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Filters for programs: which conditions an expression becomes, and where each goes on. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -109,6 +110,49 @@ static void a_value_is_a_field_or_a_name_that_all_events_have(void **state)
 	}
 }
 
+/* As the program follows the only pattern's places. */
+static bool glob_matches(const char *text)
+{
+	const struct abi_condition *c = &filter.condition[0];
+	const struct abi_glob *g = &filter.glob[c->text];
+	uint64_t s = 1;
+
+	assert_int_equal(c->comparison, ABI_COMPARE_GLOB);
+	for (; *text; text++)
+		s = (s & g->takes[(unsigned char)*text]) << 1 | (s & g->stars);
+	return s >> c->length & 1;
+}
+
+static void a_glob_matches_what_the_kernel_matches(void **state)
+{
+	static const struct {
+		const char *pattern, *matches[4], *others[4];
+	} cases[] = {
+		{ "a*b", { "ab", "axb", "abab" }, { "a", "abx", "xab" } },
+		{ "*a*b*c*", { "abc", "xaxbxcx", "aabbcc" }, { "acb", "ab", "bca" } },
+		{ "*/lib*.so?", { "/lib/libc.so.", "a/libx.so6", "/lib.so1.so2" },
+		  { "/libc.so", "lib.so1" } },
+		{ "a?c", { "abc", "a?c" }, { "ac", "abbc" } },
+		{ "[a-cx]1", { "a1", "c1", "x1" }, { "d1", "-1", "1" } },
+		{ "[!a-c]1", { "d1", "\xff" "1" }, { "b1", "1" } },
+		{ "[]a]?", { "]1", "ab" }, { "b1", "[1" } },
+		{ "[a-]", { "a", "-" }, { "b" } },
+		{ "[a", { "[a" }, { "a", "[" } },
+		{ "a\\*b*c", { "a*bc", "a*bxc" }, { "axbc" } },
+		{ "?\\a", { "xa", "\\a" }, { "a", "x\\a" } },
+	};
+	char text[64];
+
+	for (unsigned int i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		snprintf(text, sizeof(text), "path ~ '%s'", cases[i].pattern);
+		assert_int_equal(compile(text), 0);
+		for (unsigned int j = 0; j < 4 && cases[i].matches[j]; j++)
+			assert_true(glob_matches(cases[i].matches[j]));
+		for (unsigned int j = 0; j < 4 && cases[i].others[j]; j++)
+			assert_false(glob_matches(cases[i].others[j]));
+	}
+}
+
 static void a_pattern_has_a_star_at_its_beginning_and_end(void **state)
 {
 	static const struct {
@@ -146,8 +190,11 @@ static void what_programs_cannot_evaluate_is_refused_with_its_place(void **state
 		const char *text, *reason;
 		int err;
 	} cases[] = {
-		{ "a == 1 && path ~ 'a*b'", "character 18: patterns have", -EOPNOTSUPP },
-		{ "path ~ '[ab]'", "patterns have", -EOPNOTSUPP },
+		{ "a == 1 && path ~ 'a?\\'", "character 18: the pattern's last", -EINVAL },
+		{ "path ~ 'a?' || path ~ 'b?' || path ~ 'c?' || path ~ 'd?' || path ~ 'e?'",
+		  "too many or too long patterns", -EOPNOTSUPP },
+		{ "path ~ 'a*aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa'",
+		  "the pattern is too long", -EOPNOTSUPP },
 		{ "user == 'x'", "a text cannot be compared", -EOPNOTSUPP },
 		{ "user.ustring == 'x'", "no comparison", -EOPNOTSUPP },
 		{ "a == 1 || words == 1", "character 11: programs cannot read \"words\"",
@@ -212,6 +259,7 @@ int main(void)
 		cmocka_unit_test(a_number_has_the_fields_size_and_sign),
 		cmocka_unit_test(a_value_is_a_field_or_a_name_that_all_events_have),
 		cmocka_unit_test(a_pattern_has_a_star_at_its_beginning_and_end),
+		cmocka_unit_test(a_glob_matches_what_the_kernel_matches),
 		cmocka_unit_test(what_programs_cannot_evaluate_is_refused_with_its_place),
 		cmocka_unit_test(long_and_deep_filters_are_taken_or_refused),
 	};

@@ -58,6 +58,7 @@ samples_are() {
 	local sampled=() counted=() filter
 	for filter in 'kmem:kmalloc bytes_req & 64' 'kmem:kmalloc bytes_alloc >= 512 || node != -1' \
 		'sched:sched_process_exec filename ~ "*true"' 'sched:sched_process_exec filename ~ "!*in/e*"' \
+		'sched:sched_process_exec filename ~ "/b*/[a-s]?*" || comm ~ "t*?e"' 'sched:sched_process_exec filename ~ "!*/[!a-s]r*e"' \
 		'sched:sched_process_exec filename == "/bin/echo" || comm ~ "t*"' \
 		'task:task_newtask comm == "sh" || clone_flags & 0x4000'; do
 		filter="${filter%% *},filter=(${filter#* }) && comm != \"pmcstat\""
