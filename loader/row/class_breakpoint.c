@@ -169,9 +169,10 @@ static int class_breakpoint_plan_kernel(const struct allocation *p, const struct
 			    "interrupt comes before is reported twice: %s", p->name,
 			    b->code ? "count kprobe:FUNCTION[+OFFSET]" :
 				      "sample the CPUs (pmcstat -S)");
-	if (p->spec.sampling && !p->system)
+	if ((p->spec.sampling || p->spec.thread) && !p->system)
 		return deny(why, -EOPNOTSUPP, "%s: a breakpoint in the kernel belongs to no task: "
-			    "sample the CPUs (pmcstat -S), or count it", p->name);
+			    "%s", p->name, p->spec.sampling ?
+			    "sample the CPUs (pmcstat -S), or count it" : "count the process");
 	return 0;
 }
 
@@ -198,7 +199,7 @@ static int class_breakpoint_plan(struct allocation *p, struct reason *why)
 			     (p->machine->engine->breakpoints.user_only && !b.kernel);
 	p->spec.event.kernel = p->a->caps & PMC_CAP_SYSTEM;
 	p->spec.in_tasks = !p->system && !b.kernel &&
-			   (p->spec.sampling || !policy_privileged(p->cred));
+			   (p->spec.sampling || p->spec.thread || !policy_privileged(p->cred));
 	if (p->spec.in_tasks && !p->spec.sampling && p->a->flags & ALLOCATION_LOGS)
 		return deny(why, -EPERM, "%s: breakpoints of unprivileged owners belong to tasks, "
 			    "without time slices that could be logged: leave the log of switches "
@@ -215,7 +216,7 @@ static int class_breakpoint_plan(struct allocation *p, struct reason *why)
 #endif
 
 const struct class_ops class_breakpoint = {
-	.separator = "", .rediscovered = true, .sources = true, .overflows = true,
+	.separator = "", .rediscovered = true, .sources = true, .overflows = true, .threads = true,
 	.holder = &holder_breakpoint, .add_rows = class_breakpoint_add_rows,
 	.unsignalled = UNSIGNALLED, .plan = class_breakpoint_plan,
 };

@@ -188,6 +188,30 @@ renumbers() {
 	[ "$(sampled own)" = "$(printf '%s\n' "$tid 10" "$RENUMBERED_PID 10" | sort)" ]
 }
 
+@test "a breakpoint of one thread counts and samples its own accesses, not its process's" {
+	need_breakpoints
+	TICK=breakpoint:0x$(nm "$BUILD/tests/load" | awk '$3 == "load_tick" { print $1 }'):x
+	workload w threads=2 ticks=10
+	threads_of "${WORKLOAD[w]}"
+	counts_from_now -p "$TICK" -t "tid:${threads[1]}"
+	work w
+	rest w
+	wait $pid
+	[[ "$(tail -n 1 rows)" == *",10" ]]
+	run pmcstat -p breakpoint:0xffffffff81000000:x -t "tid:$$" -w 1 -l 1
+	[[ $status -ne 0 && $output == *"a breakpoint in the kernel belongs to no task: count the process"* ]]
+	workload w threads=2 ticks=10
+	threads_of "${WORKLOAD[w]}"
+	pmcstat -q -n 1 -P "$TICK" -O own.log -t "tid:${threads[1]}" 3>&- &
+	pid=$!
+	log_is_attached() { pmcstat -q -R own.log 2>/dev/null | grep -q '^attach'; }
+	wait_for log_is_attached
+	work w
+	rest w
+	wait $pid
+	[ "$(sampled own)" = "${threads[1]} 10" ]
+}
+
 @test "pmcstat -t tid:N counts until the end of the thread or of its process, with its last row" {
 	workload w threads=1 calls=10
 	w=${WORKLOAD[w]}
