@@ -93,12 +93,14 @@ static int count_begin_process(struct count *c, struct reason *why)
 	return err && err != -ENOMEM && err != -ENXIO && err != -EAGAIN ? -EINVAL : err;
 }
 
-bool count_prepare(struct engine *e, const struct count_spec *spec)
+bool count_prepare(struct engine *e, const struct count_spec *spec, struct user *user)
 {
 	if (spec->sampling && spec->from == COUNT_FROM_PROBE)
-		return tracepoints_prepare_probe(e->tracepoints, spec->probe);
+		return tracepoints_prepare_probe(e->tracepoints, spec->probe,
+						 &user->last_load);
 	return spec->sampling && spec->from == COUNT_FROM_TRACEPOINT &&
-	       tracepoints_prepare(e->tracepoints, spec->tracepoint, &spec->event);
+	       tracepoints_prepare(e->tracepoints, spec->tracepoint, &spec->event,
+				   &user->last_load);
 }
 
 int count_new(struct engine *e, struct count_owner *o, const struct count_spec *spec,

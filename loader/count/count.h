@@ -120,10 +120,10 @@ void count_owner_fds(const struct count_owner *o, int fds[2]);
 int count_rank(const struct engine *e, const struct count_spec *spec);
 
 /*
- * Loads the program that a sampling PMC needs besides those of the engine; true: the fiber has
- * waited for that.  To be called right before count_new(), which reports errors.
+ * Loads the program that a user's sampling PMC needs besides those of the engine; true: the fiber
+ * has waited for that.  To be called right before count_new(), which reports errors.
  */
-bool count_prepare(struct engine *e, const struct count_spec *spec);
+bool count_prepare(struct engine *e, const struct count_spec *spec, struct user *user);
 /*
  * Reserves the counters.  -EINVAL: the PMU has none left for this event; -ENXIO: the CPU is
  * offline; -EAGAIN: the user has reached a quota.

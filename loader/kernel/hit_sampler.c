@@ -148,13 +148,14 @@ static void hit_job_run(void *arg)
 		;
 }
 
-bool hit_sampler_prepare(struct engine *e, enum hit_kind kind, const struct abi_filter *filter)
+bool hit_sampler_prepare(struct engine *e, enum hit_kind kind, const struct abi_filter *filter,
+			 uint64_t *user)
 {
 	struct hit_job j = { .e = e, .kind = kind, .filter = filter };
 
 	if (hit_sampler_serves(e->hit_spare, kind, filter))
 		return false;
-	load_thread_do(e->load_thread, hit_job_run, &j);
+	load_thread_do(e->load_thread, user, hit_job_run, &j);
 	hit_sampler_free(e->hit_spare);
 	e->hit_spare = j.h;
 	return true;

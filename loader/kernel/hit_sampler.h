@@ -29,8 +29,9 @@ enum hit_kind {
  */
 int hit_sampler_new(struct engine *e, uint32_t slot, enum hit_kind kind,
 		    const struct abi_filter *filter, struct hit_sampler **out);
-/* Loads an instance in the loading thread, unless there is one: true: the fiber has waited. */
-bool hit_sampler_prepare(struct engine *e, enum hit_kind kind, const struct abi_filter *filter);
+/* Loads an instance in the `user`'s turn, unless there is one; true: the fiber has waited. */
+bool hit_sampler_prepare(struct engine *e, enum hit_kind kind, const struct abi_filter *filter,
+			 uint64_t *user);
 void hit_sampler_free(struct hit_sampler *h);
 
 const struct bpf_program *hit_sampler_program(const struct hit_sampler *h);

@@ -14,6 +14,7 @@
 /* In the stack of its caller. */
 struct load_job {
 	TAILQ_ENTRY(load_job) next;
+	uint64_t *user;			/* the turn in which the user had the thread last */
 	void (*fn)(void *arg);
 	void *arg;
 	struct fiber *fiber;		/* waits for it; NULL: the whole thread does */
@@ -27,6 +28,7 @@ struct load_thread {
 	int event;			/* rings when a job is done */
 	pthread_mutex_t lock;		/* of all below */
 	pthread_cond_t work, done;
+	uint64_t turns;
 	TAILQ_HEAD(, load_job) jobs;	/* also those done, until the caller looks */
 	bool stop;
 };
@@ -79,11 +81,23 @@ int load_thread_fd(const struct load_thread *t)
 
 /* --- in the thread ---------------------------------------------------------------------------- */
 
+/* The first job of the user who has not had the thread for longest; NULL: none waits. */
+static struct load_job *job_next(const struct load_thread *t)
+{
+	struct load_job *best = NULL, *j;
+
+	TAILQ_FOREACH(j, &t->jobs, next)
+		if (!j->done && (!best || *j->user < *best->user))
+			best = j;
+	return best;
+}
+
 /* The lock is held, except during the job. */
 static void job_run(struct load_thread *t, struct load_job *j)
 {
 	const uint64_t one = 1;
 
+	*j->user = ++t->turns;
 	pthread_mutex_unlock(&t->lock);
 	j->fn(j->arg);
 	pthread_mutex_lock(&t->lock);
@@ -100,9 +114,7 @@ static void *load_thread_work(void *arg)
 	pthread_setname_np(pthread_self(), "pmcbpfd-load");
 	pthread_mutex_lock(&t->lock);
 	while (!t->stop) {
-		TAILQ_FOREACH(j, &t->jobs, next)
-			if (!j->done)
-				break;
+		j = job_next(t);
 		if (j)
 			job_run(t, j);
 		else
@@ -137,9 +149,11 @@ static bool job_is_done(struct load_thread *t, const struct load_job *j)
 	return done;
 }
 
-void load_thread_do(struct load_thread *t, void (*fn)(void *arg), void *arg)
+void load_thread_do(struct load_thread *t, uint64_t *user, void (*fn)(void *arg), void *arg)
 {
-	struct load_job j = { .fn = fn, .arg = arg, .fiber = fiber_current(t->fibers) };
+	struct load_job j = {
+		.user = user, .fn = fn, .arg = arg, .fiber = fiber_current(t->fibers),
+	};
 
 	if (!load_thread_start(t)) {
 		fn(arg);

@@ -10,6 +10,8 @@
 #ifndef PMCBPF_LOAD_THREAD_H
 #define PMCBPF_LOAD_THREAD_H
 
+#include <stdint.h>
+
 struct fibers;
 struct load_thread;
 
@@ -20,8 +22,12 @@ void load_thread_free(struct load_thread *t);
 /* From now on fibers wait; before, and outside of a fiber, the caller's thread does. */
 void load_thread_fibers_from(struct load_thread *t, struct fibers *fibers);
 
-/* Calls fn(arg) in the thread, or here if no thread can be made, and waits for its end. */
-void load_thread_do(struct load_thread *t, void (*fn)(void *arg), void *arg);
+/*
+ * Calls fn(arg) in the thread, or here if no thread can be made, and waits for its end.  Users take
+ * turns, however many of their functions wait: each has a number of its own at `user`, 0 at first,
+ * which the thread changes.
+ */
+void load_thread_do(struct load_thread *t, uint64_t *user, void (*fn)(void *arg), void *arg);
 
 /* Readable when load_thread_wake() has fibers to wake. */
 int load_thread_fd(const struct load_thread *t);

@@ -262,13 +262,13 @@ static int samplers_take(struct samplers *s, struct sample *skel, struct reason 
 }
 
 /* Two fibers may load it at the same time; one of the results is kept. */
-bool samplers_prepare(struct samplers *s)
+bool samplers_prepare(struct samplers *s, uint64_t *user)
 {
 	struct samplers_job j = { .samplers = s };
 
 	if (s->skel)
 		return false;
-	load_thread_do(s->config.engine->load_thread, samplers_job_run, &j);
+	load_thread_do(s->config.engine->load_thread, user, samplers_job_run, &j);
 	if (!s->skel && !j.err)
 		j.err = samplers_take(s, j.skel, &j.why);
 	if (s->skel != j.skel)
@@ -295,13 +295,13 @@ static void waker_job_run(void *arg)
 			   &j->waker, &j->why);
 }
 
-bool samplers_prepare_wakers(struct samplers *s)
+bool samplers_prepare_wakers(struct samplers *s, uint64_t *user)
 {
 	struct waker_job j = { .samplers = s, .unwind = *s->config.unwind };
 
 	if (!s->skel || s->wakers || (s->waker && waker_unwinds(s->waker) == j.unwind))
 		return false;
-	load_thread_do(s->config.engine->load_thread, waker_job_run, &j);
+	load_thread_do(s->config.engine->load_thread, user, waker_job_run, &j);
 	if (s->wakers) {
 		waker_free(j.waker);
 		return true;

@@ -31,12 +31,13 @@ int samplers_new(const struct samplers_config *config, struct samplers **out, st
 void samplers_free(struct samplers *s);
 
 /*
- * Loads the program in the loading thread, unless it is loaded; true: the fiber has waited.  If
- * that fails, samplers_program() returns the reason.  To be called before any function below.
+ * Loads the program in the `user`'s turn (load_thread_do()), unless it is loaded; true: the fiber
+ * has waited.  If that fails, samplers_program() returns the reason.  To be called before any
+ * function below.
  */
-bool samplers_prepare(struct samplers *s);
+bool samplers_prepare(struct samplers *s, uint64_t *user);
 /* After that, in the same way, the program of wakers; samplers_wakers() returns the reason. */
-bool samplers_prepare_wakers(struct samplers *s);
+bool samplers_prepare_wakers(struct samplers *s, uint64_t *user);
 
 /* Creates the rings, if there are none yet. */
 int samplers_begin(struct samplers *s, struct reason *why);

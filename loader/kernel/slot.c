@@ -272,7 +272,8 @@ void slot_name(struct slot *s, const char *name, const struct perf_event_spec *s
 	s->id = spec->config;
 }
 
-bool slot_prepare(struct tracepoints *t, const char *name, const struct perf_event_spec *spec)
+bool slot_prepare(struct tracepoints *t, const char *name, const struct perf_event_spec *spec,
+		  uint64_t *user)
 {
 	struct slot s = { .samples = true };
 	struct reason unused;
@@ -280,7 +281,7 @@ bool slot_prepare(struct tracepoints *t, const char *name, const struct perf_eve
 
 	slot_name(&s, name, spec);
 	waited = !slot_learn(t, &s, spec, &unused) && !slot_compile(&s, &unused) &&
-		 hit_sampler_prepare(t->e, slot_kind(&s), s.compiled);
+		 hit_sampler_prepare(t->e, slot_kind(&s), s.compiled, user);
 	free(s.compiled);
 	return waited;
 }

@@ -65,7 +65,8 @@ int slot_learn(struct tracepoints *t, struct slot *s, const struct perf_event_sp
 	       struct reason *why);
 int slot_compile(struct slot *s, struct reason *why);
 /* tracepoints_prepare(), for a tracepoint that no slot samples. */
-bool slot_prepare(struct tracepoints *t, const char *name, const struct perf_event_spec *spec);
+bool slot_prepare(struct tracepoints *t, const char *name, const struct perf_event_spec *spec,
+		  uint64_t *user);
 /* -ENOSYS: the kernel lacks what that needs. */
 int slot_attach(struct tracepoints *t, struct slot *s, const struct perf_event_spec *spec,
 		struct reason *why);

@@ -150,11 +150,11 @@ static int slot_begin(struct tracepoints *t, struct slot *s, const char *name, b
 }
 
 bool tracepoints_prepare(struct tracepoints *t, const char *name,
-			 const struct perf_event_spec *spec)
+			 const struct perf_event_spec *spec, uint64_t *user)
 {
 	const struct slot *known = slot_find(t, name, true, spec->filter ?: "");
 
-	return !(known && known->sampler) && slot_prepare(t, name, spec);
+	return !(known && known->sampler) && slot_prepare(t, name, spec, user);
 }
 
 int tracepoints_take(struct tracepoints *t, const char *name, bool samples,
@@ -209,12 +209,13 @@ static int slot_begin_probe(struct tracepoints *t, struct slot *s, const struct 
 	return err;
 }
 
-bool tracepoints_prepare_probe(struct tracepoints *t, const struct probe_spec *spec)
+bool tracepoints_prepare_probe(struct tracepoints *t, const struct probe_spec *spec,
+			       uint64_t *user)
 {
 	struct probe_id id;
 
 	return !probe_identify(spec, &id) && !slot_find_probe(t, &id) &&
-	       hit_sampler_prepare(t->e, probe_hit_kind(spec), NULL);
+	       hit_sampler_prepare(t->e, probe_hit_kind(spec), NULL, user);
 }
 
 int tracepoints_take_probe(struct tracepoints *t, const struct probe_spec *spec,

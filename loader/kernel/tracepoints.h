@@ -41,12 +41,13 @@ void tracepoints_sample_end(struct tracepoints *t, int source, unsigned int cpu,
 int tracepoints_take_probe(struct tracepoints *t, const struct probe_spec *spec,
 			   struct reason *why);
 /*
- * Loads the program of a counter that samples; true: the fiber has waited for that.  To be called
- * right before the counter is taken, which loads it else, and reports errors.
+ * Loads the program of a counter that samples, in the `user`'s turn; true: the fiber has waited.
+ * To be called right before the counter is taken, which loads it else, and reports errors.
  */
 bool tracepoints_prepare(struct tracepoints *t, const char *name,
-			 const struct perf_event_spec *spec);
-bool tracepoints_prepare_probe(struct tracepoints *t, const struct probe_spec *spec);
+			 const struct perf_event_spec *spec, uint64_t *user);
+bool tracepoints_prepare_probe(struct tracepoints *t, const struct probe_spec *spec,
+			       uint64_t *user);
 /* probe_missed(); 0 for tracepoints. */
 uint64_t tracepoints_missed(const struct tracepoints *t, int source, bool all);
 void tracepoints_give(struct tracepoints *t, int source);

@@ -232,12 +232,13 @@ static int plan_begin(struct request *rq, struct allocation *p, struct class_mac
  */
 static bool load_programs(struct request *rq, const struct allocation *p)
 {
+	struct user *user = rq->s->owner->user;
 	bool waited;
 
 	if (!p->spec.sampling)
 		return false;
-	waited = sample_log_prepare(rq->d->samples, p->a->flags & PMC_F_WAKERS);
-	return count_prepare(rq->d->engine, &p->spec) || waited;
+	waited = sample_log_prepare(rq->d->samples, p->a->flags & PMC_F_WAKERS, user);
+	return count_prepare(rq->d->engine, &p->spec, user) || waited;
 }
 
 /* Sampling: the client's permitted view of the kernel now. */

@@ -15,7 +15,7 @@ static int profile_start(struct request *rq)
 	bool was_on;
 	int err;
 
-	(void)sample_log_prepare(d->samples, false);
+	(void)sample_log_prepare(d->samples, false, rq->s->owner->user);
 	was_on = kgmon_is_on(d->kgmon);
 	err = kgmon_start(d->kgmon, &rq->r->why);
 	if (err)

@@ -454,11 +454,12 @@ int sample_log_clock(struct sample_log *t, bool on, struct reason *why)
 	return err;
 }
 
-bool sample_log_prepare(struct sample_log *t, bool wakers)
+bool sample_log_prepare(struct sample_log *t, bool wakers, struct user *user)
 {
-	bool waited = samplers_prepare(t->samplers);
+	uint64_t *turn = &user->last_load;
+	bool waited = samplers_prepare(t->samplers, turn);
 
-	return (wakers && samplers_prepare_wakers(t->samplers)) || waited;
+	return (wakers && samplers_prepare_wakers(t->samplers, turn)) || waited;
 }
 
 /* --- sources -------------------------------------------------------------------------------- */

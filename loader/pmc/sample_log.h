@@ -38,6 +38,7 @@ struct owner;
 struct pmc;
 struct sample_log;
 struct recorder;
+struct user;
 
 /* The rings themselves are created when the first PMC samples. */
 int sample_log_new(struct sample_log **out, const struct samplers_config *config,
@@ -64,10 +65,11 @@ void sample_log_finish(struct sample_log *t, struct owner *o);
 int sample_log_flush(struct sample_log *t);
 
 /*
- * Loads the programs that sample, for the first that needs them; `wakers`: those of wakers, too.
- * To be called before recorder_new() and sample_log_clock().  True: the fiber has waited for that.
+ * Loads the programs that sample, for the first user that needs them; `wakers`: those of wakers,
+ * too.  To be called before recorder_new() and sample_log_clock().  True: the fiber has waited for
+ * that.
  */
-bool sample_log_prepare(struct sample_log *t, bool wakers);
+bool sample_log_prepare(struct sample_log *t, bool wakers, struct user *user);
 /* The profiling clock, which samples for the kernel profile alone. */
 int sample_log_clock(struct sample_log *t, bool on, struct reason *why);
 

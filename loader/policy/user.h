@@ -76,6 +76,7 @@ struct user {
 	bool in_turn;
 	unsigned int account;		/* count/account.h: its number in the programs; 0: none */
 	unsigned int counting;		/* owners with that account */
+	uint64_t last_load;		/* kernel/load_thread.h: its latest turn */
 	struct user_stats stats;
 };
 

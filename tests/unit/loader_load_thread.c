@@ -28,12 +28,16 @@ static int end(void **state)
 	return 0;
 }
 
+static unsigned int order;
+
 /* An operation that waits for a job, which ends when something can be read. */
 struct operation {
 	struct fiber *fiber;
 	int gate[2];
+	uint64_t *user;
 	pthread_t ran_in;
 	bool ran, ended;
+	unsigned int order;		/* among all jobs */
 	unsigned int woken;
 };
 
@@ -45,13 +49,14 @@ static void job(void *arg)
 	assert_int_equal(read(o->gate[0], &c, 1), 1);
 	o->ran_in = pthread_self();
 	o->ran = true;
+	o->order = ++order;
 }
 
 static void operation_run(void *arg)
 {
 	struct operation *o = arg;
 
-	load_thread_do(thread, job, o);
+	load_thread_do(thread, o->user, job, o);
 	o->ended = true;
 }
 
@@ -62,6 +67,9 @@ static void operation_woken(void *arg)
 
 static void operation_begin(struct operation *o)
 {
+	static uint64_t any;
+
+	o->user = o->user ?: &any;
 	assert_int_equal(pipe(o->gate), 0);
 	o->fiber = fiber_new(fs, operation_run, operation_woken, o);
 	assert_non_null(o->fiber);
@@ -113,6 +121,35 @@ static void others_run_while_a_fiber_waits(void **state)
 	operation_end(&second);
 }
 
+static void users_take_turns(void **state)
+{
+	uint64_t many = 0, one = 0, other = 0;
+	struct operation o[] = {
+		{ .user = &many }, { .user = &many }, { .user = &many }, { .user = &one },
+		{ .user = &other }, { .user = &one },
+	};
+	static const unsigned int wanted[] = { 1, 4, 6, 2, 3, 5 };
+
+	order = 0;
+	for (unsigned int i = 0; i < 6; i++) {
+		operation_begin(&o[i]);
+		assert_int_equal(fiber_resume(o[i].fiber), FIBER_PARKED);
+	}
+	for (unsigned int i = 0; i < 6; i++)
+		operation_let_on(&o[i]);
+	for (bool all = false; !all; ) {
+		wait_and_wake();
+		all = true;
+		for (unsigned int i = 0; i < 6; i++)
+			all &= o[i].woken > 0;
+	}
+	for (unsigned int i = 0; i < 6; i++) {
+		assert_int_equal(fiber_resume(o[i].fiber), FIBER_ENDED);
+		assert_int_equal(o[i].order, wanted[i]);
+		operation_end(&o[i]);
+	}
+}
+
 /* Others may wake a fiber for reasons of their own. */
 static void a_fiber_resumed_early_waits_on(void **state)
 {
@@ -131,7 +168,8 @@ static void a_fiber_resumed_early_waits_on(void **state)
 
 static void outside_of_a_fiber_the_caller_waits(void **state)
 {
-	struct operation o = { 0 };
+	uint64_t user = 0;
+	struct operation o = { .user = &user };
 
 	assert_int_equal(pipe(o.gate), 0);
 	operation_let_on(&o);
@@ -158,6 +196,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(others_run_while_a_fiber_waits, begin, end),
+		cmocka_unit_test_setup_teardown(users_take_turns, begin, end),
 		cmocka_unit_test_setup_teardown(a_fiber_resumed_early_waits_on, begin, end),
 		cmocka_unit_test_setup_teardown(outside_of_a_fiber_the_caller_waits, begin, end),
 		cmocka_unit_test_setup_teardown(at_the_daemons_end_no_fiber_parks, begin, end),

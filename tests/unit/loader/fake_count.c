@@ -314,7 +314,10 @@ int count_rank(const struct engine *e, const struct count_spec *spec)
 	return fake.rank[spec->row];
 }
 
-bool count_prepare(struct engine *e, const struct count_spec *spec) { return false; }
+bool count_prepare(struct engine *e, const struct count_spec *spec, struct user *user)
+{
+	return false;
+}
 
 int count_new(struct engine *e, struct count_owner *o, const struct count_spec *spec,
 	      struct count **out, struct reason *why)

@@ -27,7 +27,7 @@ int sample_log_new(struct sample_log **out, const struct samplers_config *config
 }
 
 void sample_log_free(struct sample_log *t) { free(t); }
-bool sample_log_prepare(struct sample_log *t, bool wakers) { return false; }
+bool sample_log_prepare(struct sample_log *t, bool wakers, struct user *user) { return false; }
 int sample_log_fd(const struct sample_log *t) { return -1; }
 void sample_log_drain(struct sample_log *t) {}
 void sample_log_complete(struct sample_log *t) {}
