@@ -488,27 +488,34 @@ int tables_new(struct engine *e, struct errands *es, unsigned int mb, struct tab
 	return 0;
 }
 
-void tables_stop(struct tables *t)
+static void wanted_forget(struct tables *t)
 {
 	struct wanted *w;
 
-	while (t && (w = TAILQ_FIRST(&t->wanted))) {
+	while ((w = TAILQ_FIRST(&t->wanted))) {
 		TAILQ_REMOVE(&t->wanted, w, next);
 		TAILQ_INSERT_TAIL(&t->lost, w, next);
 	}
-	while (t && (w = TAILQ_FIRST(&t->lost))) {
+	while ((w = TAILQ_FIRST(&t->lost))) {
 		TAILQ_REMOVE(&t->lost, w, next);
 		free(w->path);
 		free(w);
 	}
 }
 
-void tables_free(struct tables *t)
+void tables_stop(struct tables *t)
 {
 	if (!t)
 		return;
 	t->engine->mapped = NULL;
-	tables_stop(t);
+	wanted_forget(t);
+}
+
+void tables_free(struct tables *t)
+{
+	if (!t)
+		return;
+	wanted_forget(t);
 	for (unsigned int i = 0; t && i < ERRANDS_OWN; i++) {
 		if (t->job[i].memory >= 0)
 			close(t->job[i].memory);

@@ -31,7 +31,7 @@ struct tables;
 /* `mb`: the memory that tables may take, in megabytes. */
 int tables_new(struct engine *e, struct errands *es, unsigned int mb, struct tables **out,
 	       struct reason *why);
-/* No worker is begun any more.  Then the errands are freed, then the tables. */
+/* No worker is begun any more.  Then the engine and the errands are freed, then the tables. */
 void tables_stop(struct tables *t);
 void tables_free(struct tables *t);
 /* Readable when there are notes: call tables_run(). */
