@@ -81,7 +81,7 @@ int load_thread_fd(const struct load_thread *t)
 
 /* --- in the thread ---------------------------------------------------------------------------- */
 
-/* The first job of the user who has not had the thread for longest; NULL: none waits. */
+/* The oldest job of the user whose latest turn is the oldest; NULL: no job waits. */
 static struct load_job *job_next(const struct load_thread *t)
 {
 	struct load_job *best = NULL, *j;

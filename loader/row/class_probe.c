@@ -182,15 +182,16 @@ static int class_probe_plan_kernel(struct allocation *p, struct setting_question
 /* The programs of probes count processes and cgroups; those that sample know threads as well. */
 static int class_probe_plan_scope(const struct allocation *p, struct reason *why)
 {
-	if (p->spec.cgroup && !p->spec.sampling &&
-	    !count_slices_cgroup(p->machine->engine, &p->spec))
+	if (p->spec.sampling)
+		return class_check_sampled_hits(p, why);
+	if (p->spec.cgroup && !count_slices_cgroup(p->machine->engine, &p->spec))
 		return deny(why, -EOPNOTSUPP, "%s cannot be counted for a cgroup here: perf counts "
 			    "cgroups on this kernel (pmc_attach_cgroup(3)), and has no hits of "
 			    "probes; count the processes", p->name);
-	if (p->spec.thread && !p->spec.sampling)
+	if (p->spec.thread)
 		return deny(why, -EOPNOTSUPP, "%s: hits of probes in a single thread are sampled "
 			    "only: count the process, or sample with the period 1", p->name);
-	return class_check_sampled_hits(p, why);
+	return 0;
 }
 
 static int class_probe_plan(struct allocation *p, struct reason *why)

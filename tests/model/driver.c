@@ -321,16 +321,11 @@ unsigned int daemon_fds(const struct driver *d)
 	return n;
 }
 
-/*
- * Lastly: its other threads and its helpers close descriptors.  From the first use of a helper on
- * it keeps two ready, each with a socket and a pidfd.
- */
+/* Lastly: its other threads and its helpers close descriptors. */
 bool daemon_fds_are_back(struct driver *d)
 {
 	for (unsigned int i = 0; i < LOOKS; i++) {
-		unsigned int fds = daemon_fds(d);
-
-		if (fds >= d->fds && fds <= d->fds + 4)
+		if (daemon_fds(d) == d->fds)
 			return true;
 		usleep(MOMENT);
 	}

@@ -76,16 +76,18 @@ static int learn_events(struct driver *d, int link, uint32_t class, struct m_eve
 }
 
 /* The machine's properties are queried once, and do not change. */
-/* The first sampling PMC takes descriptors that stay: its programs and rings. */
+/*
+ * The first sampling PMC takes descriptors that stay: its programs and rings.  A kernel profile's
+ * leaves nothing for helpers to close, so that the daemon is at rest soon.
+ */
 static int sample_once(struct driver *d, int link)
 {
 	struct wire_allocate_req *a = (struct wire_allocate_req *)d->cmd.arg;
 
 	d->cmd = (struct actor_cmd){ .op = WIRE_OP_PMCALLOCATE, .len = sizeof(*a) };
 	*a = (struct wire_allocate_req){
-		.class = PMC_CLASS_SOFT, .event = FAULTS, .mode = PMC_MODE_TS,
-		.cpu = (uint32_t)PMC_CPU_ANY, .caps = PMC_CAP_INTERRUPT | PMC_CAP_READ,
-		.count = 1000,
+		.class = PMC_CLASS_SOFT, .event = FAULTS, .mode = PMC_MODE_SS,
+		.caps = PMC_CAP_INTERRUPT | PMC_CAP_READ, .flags = PMC_F_KGMON, .count = 1000,
 	};
 	actor_send(link, &d->cmd, &d->rep);
 	return d->rep.error ? differ(&d->m, "no page faults can be sampled") : 0;
