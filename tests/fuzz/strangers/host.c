@@ -257,7 +257,27 @@ static bool rests(pid_t pid)
 	return all;
 }
 
-/* It only waits for orders. */
+/* The kernel's PF_EXITING, which it shows in stat. */
+static bool is_exiting(pid_t pid)
+{
+	char path[64], text[512];
+	unsigned int flags = 0;
+	const char *state;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	f = fopen(path, "re");
+	state = f && fgets(text, sizeof(text), f) ? strrchr(text, ')') : NULL;
+	if (f)
+		fclose(f);
+	return !state || sscanf(state, ") %*c %*d %*d %*d %*d %*d %u", &flags) != 1 ||
+	       (flags & 0x4);
+}
+
+/*
+ * It only waits for orders.  A killed one may seem to wait still, while it exits and its
+ * descriptors are closed already.
+ */
 static void child_rests(void *arg, pid_t pid)
 {
 	bool *all = arg;
@@ -267,7 +287,7 @@ static void child_rests(void *arg, pid_t pid)
 
 	snprintf(path, sizeof(path), "/proc/%d/syscall", pid);
 	f = fopen(path, "re");
-	*all &= f && fscanf(f, "%ld", &call) == 1 && call == SYS_recvmsg;
+	*all &= f && fscanf(f, "%ld", &call) == 1 && call == SYS_recvmsg && !is_exiting(pid);
 	if (f)
 		fclose(f);
 }
