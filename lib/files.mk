@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # lib/: libpmc-compat, libktr and libpctr, which programs link; tools link $(LIBPMC) with $(LIBPMC_LINK) and see
 # lib/include only.
-LIBPMC_SRCS := $(wildcard lib/pmc/*.c lib/event/*.c lib/pmclog/*.c lib/read/*.c) $(patsubst %,lib/base/%.c,buf chain_end generic json logfmt logvalues nearest reason sigdefer thread utf8)
+LIBPMC_SRCS := $(wildcard lib/pmc/*.c lib/event/*.c lib/pmclog/*.c lib/read/*.c) $(patsubst %,lib/base/%.c,buf chain_end generic json logfield logfmt logvalues nearest reason sigdefer thread utf8)
 LIBPMC_OBJS := $(LIBPMC_SRCS:%.c=$(O)/obj/%.o)
 LIBPMC_SONAME := libpmc-compat.so.0
 LIBPMC      := $(O)/lib/libpmc-compat.so

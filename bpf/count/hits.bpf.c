@@ -33,6 +33,7 @@ int hit_python(unsigned int place);
 #include "count_abi.h"
 #include "filter.bpf.h"
 #include "hits.bpf.h"
+#include "record.bpf.h"
 #include "targets.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
@@ -50,6 +51,7 @@ struct hit_walks_map hit_walks SEC(".maps");
 struct hit_stacks_map hit_stacks SEC(".maps");
 struct hit_pythons_map hit_pythons SEC(".maps");
 struct hit_codes_map hit_codes SEC(".maps");
+struct hit_values_map hit_values SEC(".maps");
 struct codes_sent_map codes_sent SEC(".maps");
 struct unwind_chunks_map unwind_chunks SEC(".maps");
 struct unwind_files_map unwind_files SEC(".maps");
@@ -184,6 +186,17 @@ __noinline int hit_python(u32 place)
 				bpf_map_lookup_elem(&hit_walks, &place), &s->rec);
 }
 
+/* With the record of the hit, if the PMC wants it. */
+static __always_inline void hit_put(const struct hit_place *at, u32 place, struct scratch *s,
+				    struct walk *walk, struct abi_sampler *of, u32 id)
+{
+	struct values_scratch *v = record_shape.bytes && of->values ?
+					   bpf_map_lookup_elem(&hit_values, &place) : NULL;
+
+	sample_put(at->ctx, at->ip, at->skip, s, walk, of, id, v,
+		   v ? record_copy(&v->v, at->ctx) : 0);
+}
+
 /* Called by bpf_loop(), so that the verifier checks it once. */
 static long hit_sample(u32 i, struct hit_place *at)
 {
@@ -202,7 +215,7 @@ static long hit_sample(u32 i, struct hit_place *at)
 	walk = bpf_map_lookup_elem(&hit_walks, &place);
 	if (s && walk && ring_has_room()) {
 		walk->place = place;
-		sample_put(at->ctx, at->ip, at->skip, s, walk, of, id);
+		hit_put(at, place, s, walk, of, id);
 	} else {
 		__sync_fetch_and_add(&of->count.dropped, 1);
 	}

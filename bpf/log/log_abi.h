@@ -71,21 +71,30 @@ struct abi_rec {
 
 /*
  * Values of a sample: bits of enum pmclog_value.  Each has a word; of registers and branches it is
- * not 0 if they are there, and the words behind all others are sent with these only.
+ * not 0 if they are there, of a tracepoint's record it has the bytes that are here and, in its
+ * upper half, those of the whole.  The words behind all others are sent with these only: overflows
+ * have registers and branches, hits have records.
  */
 enum abi_value {
 	ABI_VALUE_PERIOD, ABI_VALUE_ADDR, ABI_VALUE_PHYS_ADDR, ABI_VALUE_DATA_PAGE,
 	ABI_VALUE_CODE_PAGE, ABI_VALUE_CGROUP, ABI_VALUE_WEIGHT, ABI_VALUE_DATA_SRC, ABI_VALUE_TXN,
-	ABI_VALUE_USER_REGS, ABI_VALUE_INTR_REGS, ABI_VALUE_BRANCHES,
+	ABI_VALUE_USER_REGS, ABI_VALUE_INTR_REGS, ABI_VALUE_BRANCHES, ABI_VALUE_RAW,
 	ABI_VALUES
 };
 #define ABI_REGS     34u		/* words of struct pt_regs, as programs know it */
 #define ABI_BRANCHES 64u
+#define ABI_RAW	     4096u		/* bytes of a record; a power of two */
 struct abi_values {
 	__u64 values;			/* those that are here */
 	__u64 word[ABI_VALUES];
-	__u64 user_regs[ABI_REGS], intr_regs[ABI_REGS];
-	__u64 branch[ABI_BRANCHES][3];	/* struct perf_branch_entry; word: their number */
+	union {
+		struct {
+			__u64 user_regs[ABI_REGS], intr_regs[ABI_REGS];
+			/* struct perf_branch_entry; word: their number */
+			__u64 branch[ABI_BRANCHES][3];
+		};
+		__u64 raw[ABI_RAW / 8];
+	};
 };
 
 /*

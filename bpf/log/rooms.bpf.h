@@ -51,12 +51,19 @@ struct hit_codes_map {
 	__type(key, u32);
 	__type(value, struct code_scratch);
 };
+struct hit_values_map {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, HIT_ROOMS);
+	__type(key, u32);
+	__type(value, struct values_scratch);
+};
 extern struct hit_rooms_map hit_rooms SEC(".maps");
 extern struct hit_scratch_map hit_scratch SEC(".maps");
 extern struct hit_walks_map hit_walks SEC(".maps");
 extern struct hit_stacks_map hit_stacks SEC(".maps");
 extern struct hit_pythons_map hit_pythons SEC(".maps");
 extern struct hit_codes_map hit_codes SEC(".maps");
+extern struct hit_values_map hit_values SEC(".maps");
 
 /*
  * A task that is preempted keeps its place.  HIT_ROOMS: none is free.  Not static, so that the

@@ -25,6 +25,7 @@ struct hit_walks_map hit_walks SEC(".maps");
 struct hit_stacks_map hit_stacks SEC(".maps");
 struct hit_pythons_map hit_pythons SEC(".maps");
 struct hit_codes_map hit_codes SEC(".maps");
+struct hit_values_map hit_values SEC(".maps");
 /* bpf/mapping's, which the daemon shares with this object. */
 struct unwind_chunks_map unwind_chunks SEC(".maps");
 struct unwind_files_map unwind_files SEC(".maps");
@@ -112,8 +113,8 @@ int on_overflow(struct bpf_perf_event_data *ctx)
 	if (is_paused(event))
 		__sync_fetch_and_add(&of->count.paused, 1);
 	if (s && (v || !of->values))
-		sample_put_with(ctx, PT_IP(ctx), 0, s, walk, of, pmc, v,
-				v && of->values ? values_collect(ctx, of, &v->v) : 0);
+		sample_put(ctx, PT_IP(ctx), 0, s, walk, of, pmc, v,
+			   v && of->values ? values_collect(ctx, of, &v->v) : 0);
 	signal_raise(of, PT_IP(ctx));
 	return 0;
 }

@@ -179,9 +179,9 @@ static __always_inline bool sample_values_output(void *ring, const struct abi_re
  * `ctx`: of a program that may take stacks; `ip`: the sampled address, before which the kernel's
  * stack has `skip` frames; `v`: values of so many bytes, or none.
  */
-static __always_inline void sample_put_with(void *ctx, u64 ip, u64 skip, struct scratch *s,
-					    struct walk *walk, struct abi_sampler *of, u32 pmc,
-					    struct values_scratch *v, u32 value_bytes)
+static __always_inline void sample_put(void *ctx, u64 ip, u64 skip, struct scratch *s,
+				       struct walk *walk, struct abi_sampler *of, u32 pmc,
+				       struct values_scratch *v, u32 value_bytes)
 {
 	u32 cpu = bpf_get_smp_processor_id(), n, bytes;
 	void *ring = bpf_map_lookup_elem(&rings, &cpu);
@@ -213,12 +213,6 @@ static __always_inline void sample_put_with(void *ctx, u64 ip, u64 skip, struct 
 		bytes = MAX_BYTES;
 	if (!ring_output(ring, s, sizeof(s->rec) + bytes))
 		__sync_fetch_and_add(&of->count.dropped, 1);
-}
-
-static __always_inline void sample_put(void *ctx, u64 ip, u64 skip, struct scratch *s,
-				       struct walk *walk, struct abi_sampler *of, u32 pmc)
-{
-	sample_put_with(ctx, ip, skip, s, walk, of, pmc, NULL, 0);
 }
 
 #endif

@@ -102,7 +102,7 @@ static __always_inline u32 values_collect(struct bpf_perf_event_data *ctx,
 	if (want & 1u << ABI_VALUE_BRANCHES) {
 		long n = bpf_read_branch_records(ctx, v->branch, sizeof(v->branch), 0);
 
-		bytes = sizeof(*v);
+		bytes = offsetof(struct abi_values, branch) + sizeof(v->branch);
 		value_put(v, ABI_VALUE_BRANCHES, n > 0 ? (u64)n / sizeof(v->branch[0]) : 0);
 	}
 	return bytes;

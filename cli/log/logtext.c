@@ -9,6 +9,7 @@
 #include <pmc.h>
 
 #include "lib/base/chain_end.h"
+#include "lib/base/logfield.h"
 #include "lib/base/logfmt.h"
 #include "lib/base/logvalues.h"
 #include "logtext.h"
@@ -151,6 +152,10 @@ static void line_add_text(struct buf *out, struct logtext_line *l, const char *t
 		buf_add(out, l->text, l->len);
 		l->len = 0;
 	}
+	if (n > sizeof(l->text) - 32) {
+		buf_add(out, text, n);
+		return;
+	}
 	memcpy(l->text + l->len, text, n);
 	l->len += n;
 }
@@ -188,6 +193,48 @@ static void line_add_branches(struct buf *out, struct logtext_line *l, const uin
 	}
 }
 
+/* A name from a log, which may be hostile. */
+static void line_add_name(struct buf *out, struct logtext_line *l, const char *name)
+{
+	if (l->len > sizeof(l->text) / 2) {
+		buf_add(out, l->text, l->len);
+		l->len = 0;
+	}
+	for (; *name; name++)
+		line_add_char(l, *name > ' ' && *name < 0x7f ? *name : '?');
+}
+
+/* "{fd=3 filename="/etc/passwd"}"; a field that is not in the record is "?". */
+static void line_add_record(struct buf *out, struct logtext_line *l,
+			    const struct pmclog_ev_values *v, const uint64_t *at)
+{
+	struct buf text = { .len = 0 };
+	size_t size;
+
+	line_add_text(out, l, "{");
+	for (unsigned int i = 0; i < v->pl_nfields; i++) {
+		const struct pmclog_ev_field *f = &v->pl_field[i];
+		const uint8_t *from = logfield_bytes(at, f, &size);
+
+		line_add_text(out, l, i ? " " : "");
+		line_add_name(out, l, f->pl_name);
+		line_add_text(out, l, "=");
+		text.len = 0;
+		if (from)
+			logfield_text(&text, f, from, size);
+		buf_add(&text, "", 1);
+		if (!from || text.failed)
+			line_add_text(out, l, "?");
+		else if (f->pl_flags & PMCLOG_FIELD_TEXT)
+			line_add_quoted(out, l, text.data);
+		else
+			line_add_text(out, l, text.data);
+	}
+	line_add_text(out, l, (uint32_t)at[0] < at[0] >> 32 ? " cut}" : "}");
+	out->failed |= text.failed;
+	buf_free(&text);
+}
+
 static void line_values(struct buf *out, struct logtext_line *l, const struct pmclog_ev_values *v)
 {
 	line_add_tag(l, "values");
@@ -205,6 +252,8 @@ static void line_values(struct buf *out, struct logtext_line *l, const struct pm
 			line_add_registers(out, l, at);
 		else if (logvalues[i].kind == LOGVALUE_BRANCHES)
 			line_add_branches(out, l, at);
+		else if (logvalues[i].kind == LOGVALUE_RECORD)
+			line_add_record(out, l, v, at);
 		else if (logvalues[i].kind == LOGVALUE_COUNT)
 			line_add_digits(l, *at);
 		else

@@ -7,7 +7,8 @@
  * contracts between processes
  *	wire.h		libpmc-compat and pmcbpfd: requests, replies, shared pages
  *	pctr_wire.h	libpctr and pctrd
- *	logfmt.h	the records of a pmclog; logvalues.h the values of its samples
+ *	logfmt.h	the records of a pmclog; logvalues.h the values of its samples, logfield.h
+ *			fields of tracepoints among these
  * text
  *	reason.h	the line of text that goes with an error
  *	number.h	numbers; cpuranges.h lists of CPUs; ktrmask.h trace classes
@@ -39,6 +40,7 @@
 #include "json.h"
 #include "ktrmask.h"
 #include "lockfile.h"
+#include "logfield.h"
 #include "logfmt.h"
 #include "logvalues.h"
 #include "message.h"

@@ -129,6 +129,13 @@ const struct logfmt_record logfmt_records[LOGFMT_TYPES + 1] = {
 		FIELD(COUNT, pl_wk, kind, 24, 32),
 		TEXT(20, pl_wk, tdname, 28, 36),
 		OUTSIDE(CHAIN, pl_cc, pc) } },
+	TYPE(FIELD) { "field", "field", "051234", IS(FIELD), { 96, 100 }, {
+		FIELD(HEX, pl_fd, pmcid, 12, 16),
+		FIELD(COUNT, pl_fd, offset, 16, 20),
+		FIELD(COUNT, pl_fd, size, 20, 24),
+		FIELD(COUNT, pl_fd, element, 24, 28),
+		FIELD(HEX, pl_fd, flags, 28, 32),
+		TEXT(64, pl_fd, name, 32, 36) } },
 	TYPE(THR_VALUE) { "thr_value", "thr-value", "01234", IS(THR_VALUE), { 0, 60 }, {
 		FIELD(HEX, pl_tv, pmcid, 0, 16),
 		FIELD(PID, pl_tv, pid, 0, 20),

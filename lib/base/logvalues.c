@@ -11,7 +11,7 @@ const struct logvalue logvalues[PMCLOG_VALUES] = {
 	{ "code-page-size", LOGVALUE_COUNT }, { "cgroup", LOGVALUE_COUNT },
 	{ "weight", LOGVALUE_COUNT }, { "data-src", LOGVALUE_BITS }, { "txn", LOGVALUE_BITS },
 	{ "user-regs", LOGVALUE_REGISTERS }, { "intr-regs", LOGVALUE_REGISTERS },
-	{ "branch", LOGVALUE_BRANCHES },
+	{ "branch", LOGVALUE_BRANCHES }, { "raw", LOGVALUE_RECORD },
 };
 
 unsigned int logvalue_words(const struct logvalue *v, const uint64_t *at, unsigned int left)
@@ -24,6 +24,8 @@ unsigned int logvalue_words(const struct logvalue *v, const uint64_t *at, unsign
 		n = left < 2 ? 2 : 2 + (unsigned int)__builtin_popcountll(at[1]);
 	else if (v->kind == LOGVALUE_BRANCHES)
 		n = at[0] > LOGVALUE_BRANCH_MAX ? ~0u : 1 + 3 * (unsigned int)at[0];
+	else if (v->kind == LOGVALUE_RECORD)
+		n = (uint32_t)at[0] > LOGVALUE_RAW_MAX ? ~0u : 1 + ((uint32_t)at[0] + 7) / 8;
 	return n <= left ? n : 0;
 }
 

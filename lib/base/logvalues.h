@@ -18,6 +18,7 @@ enum logvalue_kind {
 	LOGVALUE_BITS,			/* perf's word */
 	LOGVALUE_REGISTERS,
 	LOGVALUE_BRANCHES,
+	LOGVALUE_RECORD,		/* a tracepoint's */
 };
 struct logvalue {
 	const char *name;
@@ -27,6 +28,7 @@ extern const struct logvalue logvalues[PMCLOG_VALUES];
 
 #define LOGVALUE_REGS_MAX   33u		/* registers of a machine */
 #define LOGVALUE_BRANCH_MAX 64u		/* branches of a sample */
+#define LOGVALUE_RAW_MAX    4096u	/* bytes of a tracepoint's record */
 
 /* perf's ABI of registers. */
 #define LOGVALUE_ABI_32 1u

@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-#define PMCLOG_JSON_MAX 40960		/* largest object, its NUL included */
+#define PMCLOG_JSON_MAX 65536		/* largest object, its NUL included */
 
 /*
  * Writes the object, without a newline, and a NUL, cut to the size of the buffer.  Returns the

@@ -146,12 +146,25 @@ struct pmclog_ev_dropnotify {
 	uint64_t pl_lost;
 };
 
+/* Ours: a field in the records of a tracepoint's samples, before the first of them. */
+struct pmclog_ev_field {
+	pmc_id_t pl_pmcid;
+	uint32_t pl_offset;		/* in the record … */
+	uint32_t pl_size;		/* … and bytes there */
+	uint32_t pl_element;		/* bytes of an array's elements */
+	uint32_t pl_flags;		/* enum pmclog_field_flag */
+	char pl_name[PMCLOG_FIELD_NAME];
+};
+
 /* Ours: of the CALLCHAIN behind it. */
 struct pmclog_ev_values {
 	pmc_id_t pl_pmcid;
 	uint32_t pl_values;		/* enum pmclog_value */
 	unsigned int pl_nwords;
 	uint64_t pl_word[PMCLOG_VALUES_MAX];
+	/* The PMC's FIELD records so far: the parser's, valid until the next call. */
+	unsigned int pl_nfields;
+	const struct pmclog_ev_field *pl_field;
 };
 
 /*
@@ -188,6 +201,7 @@ struct pmclog_ev {
 		struct pmclog_ev_callchain pl_cc;
 		struct pmclog_ev_closelog pl_cl;
 		struct pmclog_ev_dropnotify pl_dn;
+		struct pmclog_ev_field pl_fd;
 		struct pmclog_ev_initialize pl_i;
 		struct pmclog_ev_map_in pl_mi;
 		struct pmclog_ev_map_out pl_mo;
@@ -266,6 +280,13 @@ const char *pmclog_errstr(void *cookie);
 /* The words of a value in a VALUES record, and their number; NULL: the record has no such value. */
 const uint64_t *pmclog_value(const struct pmclog_ev_values *v, enum pmclog_value value,
 			     unsigned int *words);
+
+/*
+ * The bytes of a field in the record of PMCLOG_VALUE_RAW, and their number; in *v, not aligned.
+ * NULL: they are not in the record, which may be cut.
+ */
+const void *pmclog_field(const struct pmclog_ev_values *v, const struct pmclog_ev_field *field,
+			 size_t *size);
 
 #ifdef __cplusplus
 }

@@ -17,6 +17,7 @@
 #include "lib/base/logfmt.h"
 #include "lib/base/logvalues.h"
 #include "pmclog.h"
+#include "pmclogfields.h"
 
 #define READ_ROOM   (512u * 1024)
 #define MAP_WINDOW  (16u * 1024 * 1024)	/* a multiple of every page size */
@@ -40,6 +41,7 @@ struct pmclog_parse_state {
 	uint32_t version;
 	uint64_t tsc0, freq;
 	struct timespec ts0;
+	struct pmclogfields fields;
 	char evname[PMC_NAME_MAX];
 	char error[160];
 };
@@ -187,43 +189,6 @@ static void text_copy(char *to, size_t room, const uint8_t *from, size_t n)
 	to[len] = '\0';
 }
 
-/* The contents of a note behind a path; NULL: there is no such note. */
-static const uint8_t *note_find(const uint8_t *p, size_t len, uint32_t name, uint32_t type,
-				uint32_t *size)
-{
-	size_t at = (strnlen((const char *)p, len) + 4) / 4 * 4;
-	uint32_t word[4];
-
-	if (len < at || len - at < sizeof(word))
-		return NULL;
-	memcpy(word, p + at, sizeof(word));
-	*size = word[1];
-	return word[0] == 4 && word[2] == type && word[3] == name &&
-	       word[1] <= len - at - sizeof(word) ? p + at + sizeof(word) : NULL;
-}
-
-/* The note behind a MAP_IN's path, if there is one. */
-static void note_buildid(struct pmclog_ev_map_in *mi, const uint8_t *p, size_t len)
-{
-	uint32_t size;
-	const uint8_t *id = note_find(p, len, LOGFMT_NOTE_NAME, LOGFMT_NOTE_TYPE, &size);
-
-	mi->pl_buildidlen = 0;
-	if (!id || !size || size > PMCLOG_BUILDID_MAX)
-		return;
-	mi->pl_buildidlen = size;
-	memcpy(mi->pl_buildid, id, size);
-}
-
-/* Logs of earlier releases, and FreeBSD's, have no such note: pl_baseaddr stands for it. */
-static void note_entry(struct pmclog_ev_procexec *x, const uint8_t *p, size_t len)
-{
-	uint32_t size;
-	const uint8_t *entry = note_find(p, len, LOGFMT_ENTRY_NAME, LOGFMT_ENTRY_TYPE, &size);
-
-	x->pl_entryaddr = entry && size == 8 ? get64(entry) : x->pl_baseaddr;
-}
-
 static const struct logfmt_record *record_layout(const struct pmclog_parse_state *ps,
 						 unsigned int number)
 {
@@ -249,9 +214,9 @@ static enum pmclog_state decode_path(struct pmclog_parse_state *ps, struct pmclo
 		return parse_fail(ps, "a path of %zu bytes", len);
 	text_copy(to, PMCLOG_PATH_MAX, p, len);
 	if (r->type == PMCLOG_TYPE_MAP_IN)
-		note_buildid(&ev->pl_u.pl_mi, p, len);
+		pmclognote_buildid(&ev->pl_u.pl_mi, p, len);
 	else if (r == &logfmt_records[PMCLOG_TYPE_PROCEXEC] && ps->format == LOGFMT_NEW)
-		note_entry(&ev->pl_u.pl_x, p, len);
+		pmclognote_entry(&ev->pl_u.pl_x, p, len);
 	return PMCLOG_OK;
 }
 
@@ -391,6 +356,8 @@ static enum pmclog_state decode_rest(struct pmclog_parse_state *ps, struct pmclo
 				     const uint8_t *p, size_t len)
 {
 	struct pmclog_ev_pmcallocatedyn *d = &ev->pl_u.pl_ad;
+	struct pmclog_ev_values *v = &ev->pl_u.pl_v;
+	int err;
 
 	switch (ev->pl_type) {
 	case PMCLOG_TYPE_INITIALIZE:
@@ -407,6 +374,16 @@ static enum pmclog_state decode_rest(struct pmclog_parse_state *ps, struct pmclo
 			text_copy(d->pl_evname, sizeof(d->pl_evname), p + 40, len - 40);
 			d->pl_rate = get64(p + 32);
 		}
+		pmclogfields_forget(&ps->fields, d->pl_pmcid);
+		break;
+	case PMCLOG_TYPE_FIELD:
+		err = pmclogfields_add(&ps->fields, &ev->pl_u.pl_fd);
+		if (err)
+			return parse_fail(ps, err == -ENOMEM ? "no memory for fields" :
+					  "more fields of tracepoints than a log can have");
+		break;
+	case PMCLOG_TYPE_VALUES:
+		v->pl_field = pmclogfields_of(&ps->fields, v->pl_pmcid, &v->pl_nfields);
 		break;
 	case PMCLOG_TYPE_PROCEXEC:
 		if (ps->format == LOGFMT_OLD || ps->version >> 24 < 10) {
@@ -589,6 +566,7 @@ PMC_API_PUBLIC void pmclog_close(void *cookie)
 	if (ps->window)
 		munmap(ps->window, ps->window_size);
 	free(ps->buffer);
+	pmclogfields_free(&ps->fields);
 	free(ps);
 }
 

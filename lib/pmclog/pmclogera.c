@@ -48,6 +48,7 @@ PMC_API_PUBLIC int pmclog_read7(void *cookie, struct pmclog_ev *ev)
 		case PMCLOG_TYPE_THR_CREATE:
 		case PMCLOG_TYPE_THR_EXIT:
 		case PMCLOG_TYPE_PROC_CREATE:
+		case PMCLOG_TYPE_FIELD:
 		case PMCLOG_TYPE_VALUES:
 		case PMCLOG_TYPE_WAKER:
 			break;

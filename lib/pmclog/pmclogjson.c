@@ -11,9 +11,12 @@
 
 #include "lib/base/chain_end.h"
 #include "lib/base/json.h"
+#include "lib/base/logfield.h"
 #include "lib/base/logfmt.h"
 #include "lib/base/logvalues.h"
 #include "lib/pmc/pmc.h"
+
+#define FIELDS_MAX 64u			/* of a record; the object has an end, whatever a log has */
 
 static void json_value(struct json *j, const char *key, const char *format, uint64_t value)
 {
@@ -81,6 +84,36 @@ static void json_branches(struct json *j, const char *key, const uint64_t *at)
 	json_close(j, ']');
 }
 
+/*
+ * {"NAME": "…", …}, null where a field is not in the record; behind it the bytes that the whole
+ * record has, if it is cut.  Together the fields of an honest log have at most the record's bytes.
+ */
+static void json_record(struct json *j, const char *key, const struct pmclog_ev_values *v,
+			const uint64_t *at)
+{
+	size_t left = LOGVALUE_RAW_MAX, size;
+
+	json_open(j, key, '{');
+	for (unsigned int i = 0; i < v->pl_nfields && i < FIELDS_MAX; i++) {
+		const struct pmclog_ev_field *f = &v->pl_field[i];
+		const uint8_t *from = logfield_bytes(at, f, &size);
+		struct buf text = { .len = 0 };
+
+		if (from && size <= left) {
+			left -= size;
+			logfield_text(&text, f, from, size);
+			buf_add(&text, "", 1);
+			json_string(j, f->pl_name, text.failed ? NULL : text.data);
+			buf_free(&text);
+		} else {
+			json_null(j, f->pl_name);
+		}
+	}
+	json_close(j, '}');
+	if ((uint32_t)at[0] < at[0] >> 32)
+		json_number(j, "raw-cut", at[0] >> 32);
+}
+
 static void json_words(struct json *j, const char *key, const struct pmclog_ev_values *v)
 {
 	json_open(j, key, '{');
@@ -95,6 +128,8 @@ static void json_words(struct json *j, const char *key, const struct pmclog_ev_v
 			json_registers(j, name, at);
 		else if (logvalues[i].kind == LOGVALUE_BRANCHES)
 			json_branches(j, name, at);
+		else if (logvalues[i].kind == LOGVALUE_RECORD)
+			json_record(j, name, v, at);
 		else
 			json_value(j, name, logvalues[i].kind == LOGVALUE_COUNT ? "%" PRIu64 :
 				   "0x%016" PRIx64, *at);

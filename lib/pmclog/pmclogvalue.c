@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The values of a sample in their record, which the parser has checked. */
+#include "lib/base/logfield.h"
 #include "lib/base/logvalues.h"
 #include "lib/pmc/pmc.h"
 #include "pmclog.h"
@@ -21,4 +22,13 @@ PMC_API_PUBLIC const uint64_t *pmclog_value(const struct pmclog_ev_values *v,
 		at += n;
 	}
 	return NULL;
+}
+
+PMC_API_PUBLIC const void *pmclog_field(const struct pmclog_ev_values *v,
+					const struct pmclog_ev_field *field, size_t *size)
+{
+	unsigned int words;
+	const uint64_t *at = pmclog_value(v, PMCLOG_VALUE_RAW, &words);
+
+	return at ? logfield_bytes(at, field, size) : NULL;
 }

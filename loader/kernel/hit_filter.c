@@ -13,10 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "event_format.h"
 #include "hit_filter.h"
 
 #define NODES	   (4 * ABI_CONDITIONS)	/* each joins two others, or inverts one */
-#define FIELD_NAME 64u
 
 enum node_kind { NODE_CONDITION, NODE_AND, NODE_OR, NODE_NOT };
 
@@ -85,50 +85,19 @@ static unsigned int node_new(struct parser *p, enum node_kind kind, unsigned int
 
 /* --- fields ----------------------------------------------------------------------------------- */
 
-/* Whether a line of the format file, "field:TYPE NAME[N];	offset:…", describes the field. */
-static bool line_has_field(const char *line, const char *name, size_t *type)
-{
-	const char *end = strchr(line, ';'), *begin;
-
-	if (!end)
-		return false;
-	if (end > line && end[-1] == ']')
-		while (end > line && *end != '[')
-			end--;
-	for (begin = end; begin > line && begin[-1] != ' '; begin--)
-		;
-	*type = (size_t)(begin - line);
-	return (size_t)(end - begin) == strlen(name) && !strncmp(begin, name, strlen(name));
-}
-
-static bool type_has(const char *type, size_t len, const char *word)
-{
-	const char *found = strstr(type, word);
-
-	return found && found + strlen(word) <= type + len;
-}
-
 /* The kernel decides by the name of the type, too. */
-static bool field_describe(const char *line, size_t type, struct field *f)
+static bool field_take_format(struct field *f, const struct event_field *from)
 {
-	const char *end = strchr(line, ';');
-	unsigned int is_signed;
-
-	if (sscanf(end, ";\toffset:%u;\tsize:%u;\tsigned:%u;", &f->offset, &f->size,
-		   &is_signed) != 3)
-		return false;
-	f->is_signed = is_signed;
-	f->is_text = true;
-	if (type_has(line, type, "__data_loc") || type_has(line, type, "__rel_loc")) {
-		f->operand = type_has(line, type, "__data_loc") ? ABI_OPERAND_DATA :
-								  ABI_OPERAND_REL;
-		return type_has(line, type, "char");
-	}
-	f->operand = ABI_OPERAND_TEXT;
-	if (end[-1] == ']')
-		return type_has(line, type, "char") && f->offset + f->size <= UINT16_MAX;
-	f->operand = ABI_OPERAND_FIELD;
-	f->is_text = false;
+	*f = (struct field){
+		.operand = ABI_OPERAND_FIELD, .offset = from->offset, .size = from->size,
+		.is_signed = from->is_signed, .is_text = from->is_array,
+	};
+	if (from->elsewhere)
+		f->operand = from->behind ? ABI_OPERAND_REL : ABI_OPERAND_DATA;
+	else if (from->is_array)
+		f->operand = ABI_OPERAND_TEXT;
+	if (from->is_array)
+		return from->is_text && f->offset + f->size <= UINT16_MAX;
 	return (f->size == 1 || f->size == 2 || f->size == 4 || f->size == 8) &&
 	       f->offset < UINT16_MAX;
 }
@@ -136,16 +105,12 @@ static bool field_describe(const char *line, size_t type, struct field *f)
 /* An event's own field goes before the names that all events have. */
 static bool field_find(const char *format, const char *name, struct field *f)
 {
-	size_t type;
+	struct event_field own;
 
+	while (event_format_next(&format, &own))
+		if (!strcmp(own.name, name))
+			return field_take_format(f, &own);
 	*f = (struct field){ .size = 0 };
-	for (const char *line = strstr(format, "\tfield:"); line;
-	     line = strstr(line + 1, "\tfield:")) {
-		const char *from = line + strlen("\tfield:");
-
-		if (line_has_field(from, name, &type) && strncmp(name, "common_", 7) != 0)
-			return field_describe(from, type, f);
-	}
 	if (!strcmp(name, "common_pid"))
 		*f = (struct field){ .operand = ABI_OPERAND_PID, .size = 4, .is_signed = true };
 	else if (!strcasecmp(name, "cpu"))
@@ -356,7 +321,7 @@ static const struct comparison *comparison_take(struct parser *p)
 
 static void field_take(struct parser *p, struct field *f)
 {
-	char name[FIELD_NAME], what[FIELD_NAME + 64];
+	char name[EVENT_FIELD_NAME], what[EVENT_FIELD_NAME + 64];
 	size_t len = 0;
 
 	parser_pass_blanks(p);

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bpf/count/filter_abi.h"
 #include "engine.h"
 #include "hit_sampler.h"
 #include "load_thread.h"
@@ -74,6 +73,7 @@ static int hit_sampler_share(const struct engine *e, struct hits_bpf *skel)
 		{ skel->maps.hit_stacks, from->hit_stacks },
 		{ skel->maps.hit_pythons, from->hit_pythons },
 		{ skel->maps.hit_codes, from->hit_codes },
+		{ skel->maps.hit_values, from->hit_values },
 		{ skel->maps.codes_sent, from->codes_sent },
 		{ skel->maps.unwind_chunks, bpf_map__fd(e->skel->maps.unwind_chunks) },
 		{ skel->maps.unwind_files, bpf_map__fd(e->skel->maps.unwind_files) },
@@ -93,7 +93,7 @@ static int hit_sampler_share(const struct engine *e, struct hits_bpf *skel)
 }
 
 static int hit_sampler_load(const struct engine *e, enum hit_kind kind,
-			    const struct abi_filter *filter, struct hit_sampler **out)
+			    const struct hit_spec *spec, struct hit_sampler **out)
 {
 	struct hit_sampler *h = e->samplers ? calloc(1, sizeof(*h)) : NULL;
 	int err;
@@ -110,8 +110,10 @@ static int hit_sampler_load(const struct engine *e, enum hit_kind kind,
 	h->skel->rodata->all_counted = ways[kind].all_counted;
 	h->skel->rodata->of_records = ways[kind].of_records;
 	h->skel->rodata->trap = ways[kind].trap;
-	if (filter)
-		memcpy((void *)&h->skel->rodata->filter, filter, sizeof(*filter));
+	if (spec) {
+		memcpy((void *)&h->skel->rodata->filter, &spec->filter, sizeof(spec->filter));
+		memcpy((void *)&h->skel->rodata->record_shape, &spec->record, sizeof(spec->record));
+	}
 	h->program = hit_sampler_choose(h->skel, kind);
 	bpf_program__set_autoload(h->program, true);
 	err = hit_sampler_share(e, h->skel);
@@ -124,18 +126,21 @@ static int hit_sampler_load(const struct engine *e, enum hit_kind kind,
 }
 
 static bool hit_sampler_serves(const struct hit_sampler *h, enum hit_kind kind,
-			       const struct abi_filter *filter)
+			       const struct hit_spec *spec)
 {
-	static const struct abi_filter all;
+	static const struct hit_spec all;
+	const struct hits_bpf__rodata *has = h ? h->skel->rodata : NULL;
 
+	spec = spec ?: &all;
 	return h && h->kind == kind &&
-	       !memcmp((const void *)&h->skel->rodata->filter, filter ?: &all, sizeof(all));
+	       !memcmp((const void *)&has->filter, &spec->filter, sizeof(spec->filter)) &&
+	       !memcmp((const void *)&has->record_shape, &spec->record, sizeof(spec->record));
 }
 
 struct hit_job {
 	const struct engine *e;
 	enum hit_kind kind;
-	const struct abi_filter *filter;
+	const struct hit_spec *spec;
 	struct hit_sampler *h;
 };
 
@@ -144,16 +149,16 @@ static void hit_job_run(void *arg)
 	struct hit_job *j = arg;
 	unsigned int tries = 0;
 
-	while (verifier_was_interrupted(hit_sampler_load(j->e, j->kind, j->filter, &j->h), &tries))
+	while (verifier_was_interrupted(hit_sampler_load(j->e, j->kind, j->spec, &j->h), &tries))
 		;
 }
 
-bool hit_sampler_prepare(struct engine *e, enum hit_kind kind, const struct abi_filter *filter,
+bool hit_sampler_prepare(struct engine *e, enum hit_kind kind, const struct hit_spec *spec,
 			 uint64_t *user)
 {
-	struct hit_job j = { .e = e, .kind = kind, .filter = filter };
+	struct hit_job j = { .e = e, .kind = kind, .spec = spec };
 
-	if (hit_sampler_serves(e->hit_spare, kind, filter))
+	if (hit_sampler_serves(e->hit_spare, kind, spec))
 		return false;
 	load_thread_do(e->load_thread, user, hit_job_run, &j);
 	hit_sampler_free(e->hit_spare);
@@ -162,15 +167,15 @@ bool hit_sampler_prepare(struct engine *e, enum hit_kind kind, const struct abi_
 }
 
 int hit_sampler_new(struct engine *e, uint32_t slot, enum hit_kind kind,
-		    const struct abi_filter *filter, struct hit_sampler **out)
+		    const struct hit_spec *spec, struct hit_sampler **out)
 {
 	int err = 0;
 
-	if (hit_sampler_serves(e->hit_spare, kind, filter)) {
+	if (hit_sampler_serves(e->hit_spare, kind, spec)) {
 		*out = e->hit_spare;
 		e->hit_spare = NULL;
 	} else {
-		err = hit_sampler_load(e, kind, filter, out);
+		err = hit_sampler_load(e, kind, spec, out);
 	}
 	if (!err)
 		(*out)->skel->bss->slot = slot;

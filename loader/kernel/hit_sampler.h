@@ -9,7 +9,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct abi_filter;
+#include "bpf/count/filter_abi.h"
+#include "bpf/count/record_abi.h"
+
 struct bpf_program;
 struct engine;
 struct hit_sampler;
@@ -23,14 +25,20 @@ enum hit_kind {
 	HIT_KERNEL_RETURN,
 };
 
+/* Which hits count, and whether their records are copied. */
+struct hit_spec {
+	struct abi_filter filter;
+	struct abi_record_shape record;
+};
+
 /*
- * Makes an instance for a counter; `filter` may be NULL.  0 or -errno.  It is loaded, unless
- * hit_sampler_prepare() with the same arguments came right before.
+ * Makes an instance for a counter; `spec` NULL: all hits, without records.  0 or -errno.  It is
+ * loaded, unless hit_sampler_prepare() with the same arguments came right before.
  */
 int hit_sampler_new(struct engine *e, uint32_t slot, enum hit_kind kind,
-		    const struct abi_filter *filter, struct hit_sampler **out);
+		    const struct hit_spec *spec, struct hit_sampler **out);
 /* Loads an instance in the `user`'s turn, unless there is one; true: the fiber has waited. */
-bool hit_sampler_prepare(struct engine *e, enum hit_kind kind, const struct abi_filter *filter,
+bool hit_sampler_prepare(struct engine *e, enum hit_kind kind, const struct hit_spec *spec,
 			 uint64_t *user);
 void hit_sampler_free(struct hit_sampler *h);
 

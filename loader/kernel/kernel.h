@@ -17,6 +17,7 @@
 #define PMCBPF_KERNEL_H
 
 #include "engine.h"
+#include "event_format.h"
 #include "hop.h"
 #include "kernel_symbols.h"
 #include "ktrload.h"

@@ -54,6 +54,7 @@ struct perf_event_spec {
 	unsigned int precise;	/* perf_event_attr.precise_ip */
 	uint64_t tag;		/* for the program that overflows run; inherited */
 	const char *filter;	/* of a tracepoint; NULL: none */
+	bool raw;		/* its samples have the records of the hits */
 };
 
 /* True if the PMU's driver knows the event; takes no counter. */

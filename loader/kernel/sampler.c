@@ -108,7 +108,7 @@ int samplers_new(const struct samplers_config *config, struct samplers **out, st
 		return deny(why, -ENOMEM, "no memory for sampling");
 	s->config = *config;
 	s->epoll = s->wait_event = -1;
-	s->maps = (struct samplers_maps){ -1, -1, -1, -1, -1, -1, -1, -1, -1, 0, NULL };
+	s->maps = (struct samplers_maps){ -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 0, NULL };
 	*out = s;
 	return 0;
 }
@@ -245,6 +245,7 @@ static void samplers_fill_maps(struct samplers *s, const struct sample *skel)
 		.hit_stacks = bpf_map__fd(skel->maps.hit_stacks),
 		.hit_pythons = bpf_map__fd(skel->maps.hit_pythons),
 		.hit_codes = bpf_map__fd(skel->maps.hit_codes),
+		.hit_values = bpf_map__fd(skel->maps.hit_values),
 		.codes_sent = bpf_map__fd(skel->maps.codes_sent),
 		.max_stack = skel->rodata->max_stack, .level = s->config.level,
 	};

@@ -56,7 +56,7 @@ int samplers_program(const struct samplers *s, struct reason *why);
 /* What programs that sample hits share with this one; -1 and 0 if it does not load. */
 struct samplers_maps {
 	int rings, samplers, hit_rooms, hit_scratch, hit_walks, hit_stacks, hit_pythons;
-	int hit_codes, codes_sent;
+	int hit_codes, hit_values, codes_sent;
 	uint32_t max_stack;
 	const struct abi_level *level;	/* NULL: the initial namespace */
 };

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "engine.h"
+#include "event_format.h"
 #include "hit_filter.h"
 #include "hit_sampler.h"
 #include "pmcbpf.skel.h"
@@ -36,8 +37,9 @@ static int slot_check_record(const struct slot *s, struct reason *why)
 {
 	if (version_reaches(6, 7) > 0)
 		return 0;
-	return deny(why, -EOPNOTSUPP, "%s: before Linux 6.7 hits are sampled without a filter, but "
-		    "for those of system calls: leave it out, or count", s->name);
+	return deny(why, -EOPNOTSUPP, "%s: before Linux 6.7 hits are sampled without %s, but for "
+		    "those of system calls: leave it out%s", s->name,
+		    s->raw ? "their records (raw)" : "a filter", s->raw ? "" : ", or count");
 }
 
 int slot_learn(struct tracepoints *t, struct slot *s, const struct perf_event_spec *spec,
@@ -62,7 +64,7 @@ int slot_learn(struct tracepoints *t, struct slot *s, const struct perf_event_sp
 	if (strcmp(learned->name, strchr(s->name, ':') + 1))
 		return -ENOSYS;
 	s->way = s->samples || strcmp(learned->name, "sched_switch") ? SLOT_OWN : SLOT_SWITCH;
-	if (!*s->filter)
+	if (!*s->filter && !s->raw)
 		return 0;
 	s->way = SLOT_RECORD;
 	return slot_check_record(s, why);
@@ -253,14 +255,16 @@ void slot_detach(struct tracepoints *t, struct slot *s)
 int slot_compile(struct slot *s, struct reason *why)
 {
 	char *format = NULL;
-	int err = *s->filter ? tracefs_format(s->name, &format, why) : 0;
+	int err = *s->filter || s->raw ? tracefs_format(s->name, &format, why) : 0;
 
 	free(s->compiled);
-	s->compiled = format ? malloc(sizeof(*s->compiled)) : NULL;
-	if (s->compiled)
-		err = hit_filter_compile(format, s->filter, s->compiled, why);
-	else if (format)
+	s->compiled = format ? calloc(1, sizeof(*s->compiled)) : NULL;
+	if (format && !s->compiled)
 		err = deny(why, -ENOMEM, "no memory for a filter");
+	if (s->compiled && *s->filter)
+		err = hit_filter_compile(format, s->filter, &s->compiled->filter, why);
+	if (s->compiled && s->raw && !err)
+		err = event_format_shape(format, &s->compiled->record, why);
 	free(format);
 	return err;
 }
@@ -269,6 +273,7 @@ void slot_name(struct slot *s, const char *name, const struct perf_event_spec *s
 {
 	snprintf(s->name, sizeof(s->name), "%s", name);
 	snprintf(s->filter, sizeof(s->filter), "%s", spec->filter ?: "");
+	s->raw = spec->raw;
 	s->id = spec->config;
 }
 

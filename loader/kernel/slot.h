@@ -11,15 +11,15 @@
 #include "tracefs.h"
 #include "tracepoints.h"
 
-struct abi_filter;
 struct bpf_link;
+struct hit_spec;
 struct slot_bpf;
 
 /* The program that counts a tracepoint. */
 enum slot_way {
 	SLOT_OWN,		/* an instance of slot.bpf.c … */
 	SLOT_CALL,		/* … on a system call's event, which stays while it is attached … */
-	SLOT_RECORD,		/* … or on another one, because a filter compares its record */
+	SLOT_RECORD,		/* … or on another one, because it needs the record */
 	SLOT_ENTER, SLOT_EXIT,	/* the program of all system calls */
 	SLOT_SWITCH,		/* the program of context switches */
 	SLOT_PROBE,		/* the programs of probes in user code */
@@ -33,8 +33,9 @@ struct slot {
 	char name[WIRE_NAME_MAX];	/* "": never used */
 	unsigned int users;
 	bool samples;			/* its own program samples the hits, too … */
-	char filter[WIRE_FILTER_MAX];	/* … and counts only those that pass this: … */
-	struct abi_filter *compiled;	/* … NULL: all */
+	char filter[WIRE_FILTER_MAX];	/* … and counts only those that pass this … */
+	bool raw;			/* … and copies their records: … */
+	struct hit_spec *compiled;	/* … NULL: all hits, without records */
 	bool attached;
 	enum slot_way way;
 	uint64_t id;			/* perf's number of the tracepoint */
@@ -58,7 +59,7 @@ struct tracepoints {
 unsigned int slot_number(const struct tracepoints *t, const struct slot *s);
 /* Its program is at perf's event. */
 bool slot_on_event(const struct slot *s);
-/* Notes the tracepoint, and the filter of its perf event. */
+/* Notes the tracepoint, with what its perf event has of its hits. */
 void slot_name(struct slot *s, const char *name, const struct perf_event_spec *spec);
 /* Finds the program for the tracepoint: -ENOSYS: none. */
 int slot_learn(struct tracepoints *t, struct slot *s, const struct perf_event_spec *spec,

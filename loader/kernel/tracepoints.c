@@ -95,22 +95,26 @@ int tracepoints_check(struct tracepoints *t, const char *name, const struct perf
 /* --- counters --------------------------------------------------------------------------------- */
 
 static struct slot *slot_find(struct tracepoints *t, const char *name, bool samples,
-			      const char *filter)
+			      const struct perf_event_spec *spec)
 {
-	for (unsigned int i = 0; i < ABI_TRACEPOINTS; i++)
-		if (!strcmp(t->slot[i].name, name) && t->slot[i].samples == samples &&
-		    !strcmp(t->slot[i].filter, filter))
-			return &t->slot[i];
+	for (unsigned int i = 0; i < ABI_TRACEPOINTS; i++) {
+		struct slot *s = &t->slot[i];
+
+		if (!strcmp(s->name, name) && s->samples == samples && s->raw == spec->raw &&
+		    !strcmp(s->filter, spec->filter ?: ""))
+			return s;
+	}
 	return NULL;
 }
 
 /* While a program is attached, the module of the tracepoint cannot go. */
 int tracepoints_id(struct tracepoints *t, const char *name, uint64_t *id, struct reason *why)
 {
-	const struct slot *s = slot_find(t, name, false, "");
+	static const struct perf_event_spec bare;
+	const struct slot *s = slot_find(t, name, false, &bare);
 
 	if (!s || !s->attached)
-		s = slot_find(t, name, true, "");
+		s = slot_find(t, name, true, &bare);
 	if (!s || !s->attached)
 		return tracefs_id(name, id, why);
 	*id = s->id;
@@ -152,7 +156,7 @@ static int slot_begin(struct tracepoints *t, struct slot *s, const char *name, b
 bool tracepoints_prepare(struct tracepoints *t, const char *name,
 			 const struct perf_event_spec *spec, uint64_t *user)
 {
-	const struct slot *known = slot_find(t, name, true, spec->filter ?: "");
+	const struct slot *known = slot_find(t, name, true, spec);
 
 	return !(known && known->sampler) && slot_prepare(t, name, spec, user);
 }
@@ -160,7 +164,7 @@ bool tracepoints_prepare(struct tracepoints *t, const char *name,
 int tracepoints_take(struct tracepoints *t, const char *name, bool samples,
 		     const struct perf_event_spec *spec, struct reason *why)
 {
-	struct slot *s = slot_find(t, name, samples, spec->filter ?: "");
+	struct slot *s = slot_find(t, name, samples, spec);
 	int err = 0;
 
 	/* A module that was loaded anew has other numbers, perhaps another tracepoint. */
@@ -201,7 +205,7 @@ static int slot_begin_probe(struct tracepoints *t, struct slot *s, const struct 
 	slot_detach(t, s);
 	snprintf(s->name, sizeof(s->name), "probe");	/* no tracepoint's name */
 	*s->filter = '\0';
-	s->samples = false;
+	s->raw = s->samples = false;
 	s->way = SLOT_PROBE;
 	s->id_probe = *id;
 	err = probe_open(t->e, spec, slot_number(t, s), &s->probe, why);

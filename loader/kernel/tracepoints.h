@@ -25,9 +25,9 @@ void tracepoints_helpers_from(struct tracepoints *t, struct helpers *helpers);
 
 /*
  * Takes the counter of the tracepoint "SYSTEM:NAME", whose perf event is `spec`; it runs from now
- * on.  `samples`: a counter whose program also samples, and which counts the hits that pass the
- * filter of `spec`, if there is one.  Returns the source's number, or -errno; -ENOSPC: all counters
- * are in use; -ENOSYS: it is one that only perf can count.
+ * on.  `samples`: a counter whose program also samples, with records if `spec` has `raw`, and which
+ * counts the hits that pass the filter of `spec`, if there is one.  Returns the source's number, or
+ * -errno; -ENOSPC: all counters are in use; -ENOSYS: it is one that only perf can count.
  */
 int tracepoints_take(struct tracepoints *t, const char *name, bool samples,
 		     const struct perf_event_spec *spec, struct reason *why);

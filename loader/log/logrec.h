@@ -11,7 +11,9 @@
 #define LOGREC_PATH	PMCLOG_PATH_MAX	/* bytes of a path and its NUL: Linux's PATH_MAX … */
 #define LOGREC_OLD_PATH 1024u		/* … and FreeBSD's, which old readers insist on */
 #define LOGREC_OLD_CHAIN 128u		/* addresses that readers on FreeBSD 6 to 11 take */
-#define LOGREC_MAX  (56u + 8u * PMC_CALLCHAIN_DEPTH_MAX)	/* bytes of any record */
+#define LOGREC_MAX  (56u + 8u * PMCLOG_VALUES_MAX)	/* bytes of any record */
+_Static_assert(PMCLOG_VALUES_MAX >= PMC_CALLCHAIN_DEPTH_MAX &&
+	       8u * PMCLOG_VALUES_MAX >= LOGREC_PATH, "the longest record");
 
 /* A log's format and clock. */
 struct logclock {

@@ -6,6 +6,7 @@
 #include <sys/pmc.h>
 
 #include "loader/base/base.h"
+#include "loader/kernel/kernel.h"
 #include "logbook.h"
 #include "loader/pmc/detachment.h"
 #include "loader/pmc/mappings.h"
@@ -15,9 +16,32 @@
 #define LISTINGS 8u			/* of targets, in one go */
 #define STATES	 (PMC_F_ATTACHED_TO_OWNER | PMC_F_NEEDS_LOGFILE | PMC_F_ATTACH_DONE)
 
-/* Always by name: numbers of hardware events mean something to one machine only. */
-void logbook_allocate(const struct pmc *p)
+_Static_assert(EVENT_FIELD_NAME == PMCLOG_FIELD_NAME, "a name's room");
+
+static void field_log(void *arg, const struct event_field *f)
 {
+	const struct pmc *p = arg;
+	struct pmclog_ev ev = { .pl_type = PMCLOG_TYPE_FIELD };
+	struct pmclog_ev_field *to = &ev.pl_u.pl_fd;
+
+	*to = (struct pmclog_ev_field){
+		.pl_pmcid = p->id, .pl_offset = f->offset, .pl_size = f->size,
+		.pl_element = f->element,
+		.pl_flags = (f->is_signed ? PMCLOG_FIELD_SIGNED : 0) |
+			    (f->is_text && !f->is_bytes ? PMCLOG_FIELD_TEXT : 0) |
+			    (f->is_address ? PMCLOG_FIELD_ADDRESS : 0) |
+			    (f->is_array ? PMCLOG_FIELD_ARRAY : 0) |
+			    (f->elsewhere ? PMCLOG_FIELD_ELSEWHERE : 0) |
+			    (f->behind ? PMCLOG_FIELD_BEHIND : 0),
+	};
+	memcpy(to->pl_name, f->name, sizeof(to->pl_name));
+	(void)logfile_put(p->owner->log, clock_ns(), &ev);
+}
+
+/* Always by name: numbers of hardware events mean something to one machine only. */
+void logbook_allocate(struct pmc *p)
+{
+	struct reason unused;
 	struct pmclog_ev ev;
 
 	if (!p->owner->log)
@@ -32,6 +56,9 @@ void logbook_allocate(const struct pmc *p)
 	(void)logfile_put(p->owner->log, clock_ns(), &ev);
 	if (pmc_is_sampling(p) && p->kernel == KERNEL_ADDRESSES)
 		logfile_hide_names(p->owner->log);
+	if (p->values & PMCLOG_VALUE_RAW &&
+	    event_format_each(p->event_name, field_log, p, &unused))
+		logfile_gap(p->owner->log);
 }
 
 /* Without the time; whether the log may have it is decided later. */

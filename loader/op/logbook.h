@@ -12,7 +12,7 @@
 #include "loader/log/log.h"
 #include "loader/pmc/pmc.h"
 
-void logbook_allocate(const struct pmc *p);
+void logbook_allocate(struct pmc *p);
 /* After an attach or detach: writes records of new targets and of targets that have left. */
 void logbook_targets(struct daemon *d, struct pmc *p);
 

@@ -11,7 +11,7 @@
 
 #define CLOCK_RATE_MAX 100000u		/* perf's software clocks take 10 us at least */
 /* The kernel's own data, or addresses that say where memory is. */
-#define VALUES_OF_KERNEL (PMCLOG_VALUE_PHYS_ADDR)
+#define VALUES_OF_KERNEL (PMCLOG_VALUE_PHYS_ADDR | PMCLOG_VALUE_RAW)
 
 /* Each value: the kernel's word for it, and the reason if an event has none. */
 static const struct {
@@ -37,6 +37,7 @@ static const struct {
 	{ 0, false, NULL },
 	{ 0, false, NULL },
 	{ PERF_SAMPLE_BRANCH_STACK, false, "branches are recorded by hardware" },
+	{ 0, false, "only tracepoints have records of their hits" },
 };
 
 static int sampling_deny_rate(uint64_t rate, uint64_t most, const char *limit, struct reason *why)
@@ -135,12 +136,14 @@ int sampling_admit(struct request *rq, struct allocation *p)
 		return 0;
 	if (!p->spec.sampling)
 		return deny(why, -EINVAL, "rates, precision and values are for sampling modes");
-	if (!p->class->ops->overflows)
-		return deny(why, -EOPNOTSUPP, "class %s has no rates and no values of samples: "
-			    "they are those of overflows", p->class->prefix);
 	if (a->values >> PMCLOG_VALUES)
 		return deny(why, -EINVAL, "values 0x%x; the values of samples are 0x%x", a->values,
 			    (1u << PMCLOG_VALUES) - 1);
+	if (!p->class->ops->overflows &&
+	    (a->rate || a->precise || a->branch || a->values & ~p->class->ops->values))
+		return deny(why, -EOPNOTSUPP, "class %s has no rates and no values of samples%s: "
+			    "they are those of overflows", p->class->prefix,
+			    p->class->ops->values ? " but raw" : "");
 	if (a->values && a->flags & PMC_F_KGMON)
 		return deny(why, -EINVAL, "PMC_F_KGMON: a kernel profile has addresses only, at "
 			    "one period");
@@ -152,7 +155,7 @@ int sampling_admit(struct request *rq, struct allocation *p)
 	if (!err && p->class->ops->counters)
 		p->values |= PMCLOG_VALUE_BRANCHES;
 	if (!err && a->precise)
-		p->values |= (1u << PMCLOG_VALUES) - 1;
+		p->values |= ((1u << PMCLOG_VALUES) - 1) & ~(uint32_t)PMCLOG_VALUE_RAW;
 	for (unsigned int i = 0; i < PMCLOG_VALUES && !err; i++)
 		if (a->values >> i & 1) {
 			err = sampling_check_value(p, i, why);

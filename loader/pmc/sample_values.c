@@ -12,9 +12,13 @@ _Static_assert(ABI_VALUES == PMCLOG_VALUES && 1 << ABI_VALUE_PERIOD == PMCLOG_VA
 	       1 << ABI_VALUE_CGROUP == PMCLOG_VALUE_CGROUP &&
 	       1 << ABI_VALUE_USER_REGS == PMCLOG_VALUE_USER_REGS &&
 	       1 << ABI_VALUE_BRANCHES == PMCLOG_VALUE_BRANCHES &&
+	       1 << ABI_VALUE_RAW == PMCLOG_VALUE_RAW && ABI_RAW == LOGVALUE_RAW_MAX &&
 	       ABI_BRANCHES == LOGVALUE_BRANCH_MAX, "the log's values and the ring's");
-_Static_assert(ABI_VALUES + 2 * (1 + LOGVALUE_REGS_MAX) + 3 * ABI_BRANCHES <= PMCLOG_VALUES_MAX,
-	       "a record has room for all values");
+_Static_assert(ABI_VALUES + 2 * (1 + LOGVALUE_REGS_MAX) + 3 * ABI_BRANCHES <= PMCLOG_VALUES_MAX &&
+	       ABI_VALUES + ABI_RAW / 8 <= PMCLOG_VALUES_MAX,
+	       "a record has room for all values of an overflow, and for those of a hit");
+#define VALUES_OF_OVERFLOW (1u << ABI_VALUE_USER_REGS | 1u << ABI_VALUE_INTR_REGS | \
+			    1u << ABI_VALUE_BRANCHES)
 
 /* perf's mask of the registers, and the places of its bits in struct pt_regs. */
 #ifdef __aarch64__
@@ -93,9 +97,19 @@ static void value_add(struct pmclog_ev_values *v, unsigned int bit, const struct
 		words_add(v, &n, 1);
 		words_add(v, from->branch[0], 3 * (unsigned int)n);
 		break;
+	case ABI_VALUE_RAW:
+		words_add(v, &n, 1);
+		words_add(v, from->raw, ((uint32_t)n + 7) / 8);
+		break;
 	default:
 		words_add(v, &n, 1);
 	}
+}
+
+static bool values_valid(const struct abi_values *v)
+{
+	return !(v->values >> ABI_VALUE_RAW & 1) ||
+	       (!(v->values & VALUES_OF_OVERFLOW) && (uint32_t)v->word[ABI_VALUE_RAW] <= ABI_RAW);
 }
 
 bool sample_values_take(struct kept_records *kept, const struct abi_rec *rec,
@@ -108,6 +122,8 @@ bool sample_values_take(struct kept_records *kept, const struct abi_rec *rec,
 	if (!data || words > sizeof(from) / sizeof(*data))
 		return false;
 	memcpy(&from, data, words * sizeof(*data));
+	if (!values_valid(&from))
+		return false;
 	v->pl_values = (uint32_t)from.values & ((1u << PMCLOG_VALUES) - 1);
 	v->pl_nwords = 0;
 	for (unsigned int bit = 0; bit < PMCLOG_VALUES; bit++)

@@ -90,6 +90,7 @@ struct class_ops {
 	bool files;		/* its events are in a file, which comes along */
 	bool overflows;		/* its samples are overflows of perf events, which have values, and
 				   periods that the kernel can steer */
+	uint32_t values;	/* enum pmclog_value that samples may have which are none */
 	bool rediscovered;	/* SIGHUP discovers its rows anew */
 	bool counters;		/* a row is a counter of the CPUs: others may take it, and programs
 				   may read its register */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <sys/pmc.h>
+#include <sys/pmclog.h>
 
 #include "class.h"
 #include "loader/kernel/kernel.h"
@@ -131,7 +132,11 @@ static int class_tracepoint_plan(struct allocation *p, struct reason *why)
 	if (err == -ENOENT)
 		err = -EINVAL;
 	p->spec.from = COUNT_FROM_TRACEPOINT;
-	p->spec.event = (struct perf_event_spec){ .type = PERF_TYPE_TRACEPOINT, .config = id };
+	p->values = PMCLOG_VALUE_RAW;
+	p->spec.event = (struct perf_event_spec){
+		.type = PERF_TYPE_TRACEPOINT, .config = id,
+		.raw = p->spec.sampling && p->a->values & PMCLOG_VALUE_RAW,
+	};
 	err = err ?: class_check_sampled_hits(p, why);
 	err = err ?: class_tracepoint_plan_thread(p, why);
 	err = err ?: class_tracepoint_plan_cgroup(p, why);
@@ -165,7 +170,7 @@ static bool class_tracepoint_event_at(const struct class_machine *m,
 
 const struct class_ops class_tracepoint = {
 	.events = PMC_CLASS_TRACEPOINT, .separator = "", .shared = true, .filters = true,
-	.threads = true, .cgroups = true, .holder = &holder_own,
+	.threads = true, .cgroups = true, .values = PMCLOG_VALUE_RAW, .holder = &holder_own,
 	.add_rows = class_tracepoint_add_rows,
 	.plan = class_tracepoint_plan, .list = class_tracepoint_list,
 	.event_at = class_tracepoint_event_at,

@@ -246,6 +246,69 @@ CALL=syscalls:sys_enter_sched_get_priority_max
 	[ "$(awk '{ print $1 }' places)" = 4 ]
 }
 
+# fields_are REGEXP...: of the samples' records, in this order.
+fields_are() {
+	local i=0
+
+	sed -n 's/^values .* raw=//p' text >records
+	mapfile -t has <records
+	[ ${#has[@]} -eq $# ] || { echo "${#has[@]} records, not $#" >&2; cat records >&2; return 1; }
+	for wanted; do
+		[[ ${has[i]} =~ $wanted ]] || { echo "record $i: ${has[i]}, not $wanted" >&2; return 1; }
+		i=$((i + 1))
+	done
+}
+
+@test "PERF-111, PERF-265: samples have the fields of the calls that they are of, beside samples without" {
+	need_calls
+	samples -n 1 -P "$CALL,raw" -P $CALL -n 10 -P "$CALL,raw,filter=policy == 1" load calls=20
+	samples_are 20 20 1
+	[ "$(grep -c "^values " text)" -eq 21 ]
+	# The number is the machine's.
+	[ "$(sed -n 's/^values .* raw={__syscall_nr=[0-9]* policy=\([0-9]*\)}$/\1/p' text | sort | uniq -c | xargs)" = "10 0 11 1" ]
+	samples -n 1 -P "${CALL/enter/exit},raw" load calls=2
+	fields_are '^\{__syscall_nr=[0-9]+ ret=0\}$' '^\{__syscall_nr=[0-9]+ ret=99\}$'
+	pmc filter -j log json
+	jq -se 'map(select(.type == "values").values.raw.ret) == ["0", "99"]' json
+	# Three sources of addresses: an array, a pointer of the program, and the kernel's number.
+	samples -n 1 -P "raw_syscalls:sys_enter,raw" sh -c 'kill -0 $$'
+	grep -qE '^values .* raw=\{id=[0-9]+ args=(0x[0-9a-f]+,){5}0x[0-9a-f]+\}$' text
+	samples -n 1 -P "syscalls:sys_enter_write,raw" sh -c 'echo abc'
+	fields_are '^\{__syscall_nr=[0-9]+ fd=1 buf=0x[0-9a-f]+ count=4\}$'
+}
+
+# PERF-076
+@test "samples of the kernel's own events have fields with numbers, names and paths" {
+	[[ $(uname -r) =~ ^([0-9]+)\.([0-9]+) ]]
+	if ((BASH_REMATCH[1] < 6 || (BASH_REMATCH[1] == 6 && BASH_REMATCH[2] < 7))); then
+		refuses '*before Linux 6.7 hits are sampled without their records (raw)*' \
+			pmcstat -q -n 1 -O none -P sched:sched_process_exec,raw true
+		return
+	fi
+	ln -s /bin/true a_longer_name
+	samples -d -n 1 -P sched:sched_process_exec,raw sh -c './a_longer_name; /bin/true a; :'
+	fields_are '^\{filename="[^"]*/sh" pid=[0-9]+ old_pid=[0-9]+\}$' '^\{filename="./a_longer_name" ' '^\{filename="/bin/true" '
+	# The child of each fork, as the log has it.
+	samples -d -n 1 -P task:task_newtask,raw sh -c '/bin/true; /bin/true; :'
+	[ "$(sed -n 's/^values .* raw={pid=\([0-9]*\) comm="sh" .*/\1/p' text | xargs)" = "$(awk '$1 == "fork" { print $3 }' text | xargs)" ]
+	# A CPU's, and every second only.
+	samples -c 0 -n 2 -S "sched:sched_process_exec,raw,filter=filename ~ \"*in/true\"" taskset -c 0 sh -c 'for i in 1 2 3 4; do /bin/true; done'
+	fields_are 'filename="/bin/true"' 'filename="/bin/true"'
+	# A filter copies records with their description.
+	pmc filter log shorter
+	cmp <(pmcstat -q -R log | grep -E '^(field|values) ') <(pmcstat -q -R shorter | grep -E '^(field|values) ')
+}
+
+@test "records of hits are for privileged owners, of tracepoints only, and of samples" {
+	need_calls
+	refuses '*raw: it needs CAP_PERFMON*' run_as_nobody pmcstat -q -n 1 -O none -P "$CALL,raw" true
+	refuses '*raw: PAGE_FAULT.ALL cannot have it: only tracepoints have records of their hits*' pmcstat -q -n 1 -O none -P page-faults,raw true
+	refuses '*raw is for samples, and this PMC counts*' pmcstat -q -p "$CALL,raw" true
+	refuses '*raw takes no value: "1"*' pmcstat -q -n 1 -O none -P "$CALL,raw=1" true
+	refuses '*no values of samples but raw*' pmcstat -q -n 1 -O none -P "$CALL,addr" true
+	refuses '*class PROBE has no rates and no values of samples:*' pmcstat -q -n 1 -O none -P "uprobe:$BUILD/tests/load:load_call,raw" true
+}
+
 # cpu_times: of the event loop and of the thread that loads programs, in ns
 cpu_times() {
 	local task loads=0

@@ -179,13 +179,6 @@ page() {
 	page "No sample has a copy of the stack"
 }
 
-@test "PERF-111, PERF-265: the fields of a tracepoint are not in its samples" {
-	[ -r /sys/kernel/tracing/events/syscalls/sys_enter_getpid/id ] || skip "this kernel has no tracepoints of system calls"
-	run --separate-stderr pmcstat -q -n 1 -P syscalls:sys_enter_getpid,raw -O no.log true
-	[[ $status -ne 0 && $stderr == *'"raw" is no qualifier of a tracepoint'* ]]
-	page "No sample has the fields of its tracepoint"
-}
-
 @test "PERF-226: no log is overwritten" {
 	run pmc record --overwrite -o log true
 	[[ $status -eq 64 && $output == *overwrite* ]]

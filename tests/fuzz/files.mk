@@ -9,7 +9,7 @@ FUZZ_TIME ?= 60
 LINT_C += $(FUZZ_SRCS)
 
 FUZZ_SRCS_evspec := lib/event/evspec.c lib/event/probe_name.c lib/event/alias.c lib/event/pmu.c lib/base/reason.c
-FUZZ_SRCS_pmclog := lib/pmclog/pmclog.c lib/base/logfmt.c
+FUZZ_SRCS_pmclog := lib/base/logfmt.c lib/base/logvalues.c $(patsubst %,lib/pmclog/%.c,pmclog pmclogfields pmclognote)
 FUZZ_LIBS_ktr := -lelf
 FUZZ_SRCS_ktr := lib/base/buf.c lib/base/pwrite.c $(filter-out cli/trace/kernel.c cli/trace/remote.c cli/trace/tracee.c,$(wildcard cli/trace/*.c))
 FUZZ_LIBS_symbols = $(PROFILE_LIBS)

@@ -333,6 +333,9 @@ static void test_damaged_values(void **state)
 		{ PMCLOG_VALUE_USER_REGS, 2, { 2, 1 } },
 		{ PMCLOG_VALUE_BRANCHES, 3, { 1, 2, 3 } },
 		{ PMCLOG_VALUE_BRANCHES, 1, { 1ull << 62 } },
+		{ PMCLOG_VALUE_RAW, 2, { 9, 0 } },
+		{ PMCLOG_VALUE_RAW, 3, { 8, 0, 0 } },
+		{ PMCLOG_VALUE_RAW, 1, { 1ull << 31 } },
 		{ 1u << PMCLOG_VALUES, 1, { 1 } },
 	};
 	static struct bytes b;
@@ -350,6 +353,104 @@ static void test_damaged_values(void **state)
 		assert_non_null(strstr(pmclog_errstr(p), "bytes are not the values"));
 		pmclog_close(p);
 	}
+}
+
+static void add_field(struct bytes *b, uint32_t offset, uint32_t size, uint32_t element,
+		      uint32_t flags, const char *name)
+{
+	new(b, 68, 20 + PMCLOG_FIELD_NAME);
+	u32(b, 7), u32(b, offset), u32(b, size), u32(b, element), u32(b, flags);
+	text(b, name, PMCLOG_FIELD_NAME);
+}
+
+/* A record of 40 bytes: what its word "elsewhere" says is up to the caller. */
+static void add_record(struct bytes *b, uint64_t bytes, uint32_t elsewhere)
+{
+	new(b, 65, 8 + 8 + 40);
+	u32(b, 7), u32(b, PMCLOG_VALUE_RAW);
+	u64(b, bytes << 32 | 40), u64(b, 0), u32(b, ~1u), u32(b, elsewhere);
+	u64(b, 0xffffffff81000000), u32(b, 0x00020001), u32(b, 3), text(b, "ab\"\0zyx", 8);
+}
+
+/*
+ * Fields of a tracepoint's record in JSON: numbers, addresses, arrays, bytes, texts, and those that
+ * are not in the record.  A new PMC of the same number has none.
+ */
+static void test_fields(void **state)
+{
+	static struct bytes b;
+	char json[PMCLOG_JSON_MAX];
+	const struct pmclog_ev_values *v = &ev.pl_u.pl_v;
+	size_t size;
+	void *p;
+
+	new_init(&b, 0x0a000000, 1000000000);
+	add_field(&b, 8, 4, 4, PMCLOG_FIELD_SIGNED, "signed");
+	add_field(&b, 16, 8, 8, 0, "high");
+	add_field(&b, 8, 4, 4, PMCLOG_FIELD_ADDRESS, "address");
+	add_field(&b, 24, 8, 2, PMCLOG_FIELD_ARRAY, "words");
+	add_field(&b, 24, 4, 2, PMCLOG_FIELD_ARRAY | PMCLOG_FIELD_SIGNED, "shorts");
+	add_field(&b, 32, 3, 1, PMCLOG_FIELD_ARRAY, "bytes");
+	add_field(&b, 32, 8, 1, PMCLOG_FIELD_ARRAY | PMCLOG_FIELD_TEXT, "text");
+	add_field(&b, 12, 4, 1, PMCLOG_FIELD_ARRAY | PMCLOG_FIELD_TEXT | PMCLOG_FIELD_ELSEWHERE,
+		  "there");
+	add_field(&b, 12, 4, 1, PMCLOG_FIELD_ELSEWHERE | PMCLOG_FIELD_BEHIND, "behind");
+	add_field(&b, 36, 8, 8, 0, "outside");
+	add_field(&b, 41, 4, 4, PMCLOG_FIELD_ELSEWHERE, "far");
+	add_record(&b, 44, 2u << 16 | 32);
+	add_record(&b, 40, 8u << 16 | 33);
+	new(&b, 17, 16 + 64), u32(&b, 7), u32(&b, 0), u32(&b, 0), u32(&b, 0), text(&b, "x:y", 64);
+	add_record(&b, 40, 0);
+	p = first_record(&b, 0);
+	assert_string_equal(ev.pl_u.pl_fd.pl_name, "signed");
+	for (unsigned int i = 1; i < 11; i++) {
+		assert_int_equal(pmclog_read(p, &ev), 0);
+		assert_int_equal(ev.pl_type, PMCLOG_TYPE_FIELD);
+	}
+	assert_string_equal(ev.pl_u.pl_fd.pl_name, "far");
+	assert_int_equal(pmclog_read(p, &ev), 0);
+	assert_int_equal(v->pl_nfields, 11);
+	assert_memory_equal(pmclog_field(v, &v->pl_field[7], &size), "ab", 2);
+	assert_int_equal(size, 2);
+	assert_null(pmclog_field(v, &v->pl_field[9], &size));
+	pmclog_json(&ev, json, sizeof(json));
+	assert_non_null(strstr(json, "\"raw\":{\"signed\":\"-2\",\"high\":\"0xffffffff81000000\","
+			       "\"address\":\"0xfffffffe\",\"words\":\"0x1,0x2,0x3,0x0\","
+			       "\"shorts\":\"1,2\",\"bytes\":\"616222\",\"text\":\"ab\\\"\","
+			       "\"there\":\"ab\",\"behind\":null,\"outside\":null,"
+			       "\"far\":null},\"raw-cut\":44}"));
+	assert_int_equal(pmclog_read(p, &ev), 0);
+	pmclog_json(&ev, json, sizeof(json));
+	assert_non_null(strstr(json, "\"there\":null,"));
+	assert_int_equal(pmclog_read(p, &ev), 0);
+	assert_int_equal(pmclog_read(p, &ev), 0);
+	assert_int_equal(v->pl_nfields, 0);
+	pmclog_json(&ev, json, sizeof(json));
+	assert_non_null(strstr(json, "\"raw\":{}}"));
+	pmclog_close(p);
+}
+
+/* Each of 64 fields claims the whole record, whose bytes are the longest in JSON. */
+static void test_hostile_fields(void **state)
+{
+	static struct bytes b;
+	char json[PMCLOG_JSON_MAX], name[PMCLOG_FIELD_NAME];
+	void *p;
+
+	memset(name, 1, sizeof(name));
+	new_init(&b, 0x0a000000, 1000000000);
+	for (unsigned int i = 0; i < 100; i++)
+		add_field(&b, 0, 4096, 1, PMCLOG_FIELD_TEXT, name);
+	new(&b, 65, 8 + 8 + 4096);
+	u32(&b, 7), u32(&b, PMCLOG_VALUE_RAW), u64(&b, 5000ull << 32 | 4096);
+	for (unsigned int i = 0; i < 4096 / 8; i++)
+		u64(&b, 0x0101010101010101);
+	p = first_record(&b, 0);
+	while (!pmclog_read(p, &ev) && ev.pl_type != PMCLOG_TYPE_VALUES)
+		;
+	assert_int_equal(ev.pl_u.pl_v.pl_nfields, 100);
+	assert_true(pmclog_json(&ev, json, sizeof(json)) < sizeof(json));
+	pmclog_close(p);
 }
 
 /* Objects, escaped characters, and objects that do not fit. */
@@ -407,7 +508,8 @@ int main(void)
 #define T(f) cmocka_unit_test(f)
 	const struct CMUnitTest tests[] = {
 		T(test_new_records), T(test_buildid), T(test_old_records), T(test_old_examples),
-		T(test_versions), T(test_read7), T(test_damaged_values), T(test_json),
+		T(test_versions), T(test_read7), T(test_damaged_values), T(test_fields),
+		T(test_hostile_fields), T(test_json),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

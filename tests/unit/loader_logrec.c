@@ -135,6 +135,16 @@ static void test_bytes(void **state)
 	expect_bytes(LOGFMT_OLD, &ev, "240041ee0000005a 00c2eb0b1107f2ff 03000000e8030000"
 		     "0000000000000000 127f0000");
 	memset(&ev, 0, sizeof(ev));
+	ev.pl_type = PMCLOG_TYPE_FIELD;
+	ev.pl_u.pl_fd = (struct pmclog_ev_field){
+		.pl_pmcid = 0xfff20711, .pl_offset = 8, .pl_size = 4, .pl_element = 1,
+		.pl_flags = PMCLOG_FIELD_TEXT | PMCLOG_FIELD_ELSEWHERE, .pl_name = "filename",
+	};
+	expect_bytes(LOGFMT_NEW, &ev, "640044ee00000000 0089674523010000 1107f2ff08000000"
+		     "0400000001000000 1200000066696c65 6e616d65");
+	expect_bytes(LOGFMT_OLD, &ev, "600044ee0000005a 00c2eb0b1107f2ff 0800000004000000"
+		     "0100000012000000 66696c656e616d65");
+	memset(&ev, 0, sizeof(ev));
 	ev.pl_type = PMCLOG_TYPE_WAKER;
 	ev.pl_u.pl_wk = (struct pmclog_ev_waker){
 		.pl_chain = {

@@ -80,6 +80,7 @@ static void test_all(void **state)
 	struct kept_records *k = kept_records_new(2);
 
 	memset(&values, 0xff, sizeof(values));
+	values.values &= ~(uint64_t)PMCLOG_VALUE_RAW;
 	values.word[ABI_VALUE_BRANCHES] = ABI_BRANCHES;
 	keep(k, sizeof(values));
 	assert_true(sample_values_take(k, &sample, &v));
@@ -90,6 +91,33 @@ static void test_all(void **state)
 	assert_true(sample_values_take(k, &sample, &v));
 	assert_int_equal(v.pl_nwords, 2);
 	assert_int_equal((uint32_t)v.pl_word[0], 0);
+	kept_records_free(k);
+}
+
+/* A tracepoint's record: its bytes, those of the whole, and no more words than that. */
+static void test_record(void **state)
+{
+	static const uint64_t wanted[] = { 5000ull << 32 | 12, 0, 0x11223344 };
+	struct kept_records *k = kept_records_new(2);
+
+	memset(&values, 0, sizeof(values));
+	values.values = PMCLOG_VALUE_RAW;
+	values.word[ABI_VALUE_RAW] = wanted[0];
+	values.raw[1] = wanted[2];
+	keep(k, offsetof(struct abi_values, raw) + 16);
+	assert_true(sample_values_take(k, &sample, &v));
+	expect(PMCLOG_VALUE_RAW, wanted, N(wanted));
+	values.word[ABI_VALUE_RAW] = ABI_RAW;
+	keep(k, sizeof(values));
+	assert_true(sample_values_take(k, &sample, &v));
+	assert_int_equal(v.pl_nwords, 1 + ABI_RAW / 8);
+	values.word[ABI_VALUE_RAW] = ABI_RAW + 1;	/* damaged ones */
+	keep(k, sizeof(values));
+	assert_false(sample_values_take(k, &sample, &v));
+	values.word[ABI_VALUE_RAW] = 8;
+	values.values |= PMCLOG_VALUE_USER_REGS;
+	keep(k, sizeof(values));
+	assert_false(sample_values_take(k, &sample, &v));
 	kept_records_free(k);
 }
 
@@ -139,8 +167,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_words), cmocka_unit_test(test_branches),
-		cmocka_unit_test(test_all), cmocka_unit_test(test_other_sample),
-		cmocka_unit_test(test_ticks),
+		cmocka_unit_test(test_all), cmocka_unit_test(test_record),
+		cmocka_unit_test(test_other_sample), cmocka_unit_test(test_ticks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

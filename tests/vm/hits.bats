@@ -74,6 +74,19 @@ samples_are() {
 	[[ ,$output, != *,0,* ]]
 }
 
+@test "samples have the fields of the hits that they are of" {
+	samples -n 1 -P "$CALL,raw" -P "${CALL/enter/exit},raw" load calls=20
+	[ "$(sed -n 's/^values .* raw={__syscall_nr=[0-9]* policy=\([0-9]*\)}$/\1/p' <<<"$text" | sort | uniq -c | xargs)" = "10 0 10 1" ]
+	[ "$(sed -n 's/^values .* raw={__syscall_nr=[0-9]* ret=\([0-9]*\)}$/\1/p' <<<"$text" | sort | uniq -c | xargs)" = "10 0 10 99" ]
+	if [[ $VM_KERNEL == 6.1-* ]]; then
+		run vm pmcstat -q -n 1 -P sched:sched_process_exec,raw -O /tmp/log true
+		[[ $output == *'before Linux 6.7 hits are sampled without their records (raw)'* ]]
+		return
+	fi
+	samples -d -n 1 -P sched:sched_process_exec,raw sh -c '/bin/true; /bin/echo a; :'
+	[ "$(sed -n 's/^values .* raw={filename="\([^"]*\)" .*/\1/p' <<<"$text" | xargs)" = "/bin/sh /bin/true /bin/echo" ]
+}
+
 @test "hits of a tracepoint that the kernel skips while tasks preempt each other are counted, or their gap is marked" {
 	samples -n 4 -d -P $CALL load calls=50 late=2 forks=2 below=2
 	has=$(samples_of)

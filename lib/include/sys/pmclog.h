@@ -38,6 +38,7 @@ enum pmclog_type {
 	PMCLOG_TYPE_VALUES = 0x41,	/* not FreeBSD's, as those that follow */
 	PMCLOG_TYPE_WAITS = 0x42,	/* only of PMCs of OFFCPU_TIME */
 	PMCLOG_TYPE_WAKER = 0x43,	/* … with PMC_F_WAKERS */
+	PMCLOG_TYPE_FIELD = 0x44,	/* only of tracepoints with PMCLOG_VALUE_RAW */
 	PMCLOG_TYPE_THR_VALUE = 0x50	/* not FreeBSD's, only with PMC_F_LOG_THREXIT */
 };
 
@@ -45,8 +46,10 @@ enum pmclog_type {
  * Values of a sample, which its PMC asked for: bits of the record VALUES, whose words have them in
  * this order.  Each has one word, but for registers: the machine (EM_X86_64 …) in the upper half of
  * a word and perf's ABI in the lower one, and, unless the ABI is 0, perf's mask of registers and a
- * word for each of its bits; and branches: their number, and for each, newest first, its source,
- * its target and perf's word of flags.
+ * word for each of its bits; branches: their number, and for each, newest first, its source, its
+ * target and perf's word of flags; and a tracepoint's record: its bytes that follow, with zeroes up
+ * to a multiple of 8, and in the upper half of this word all that it has.  FIELD records describe
+ * it.
  */
 enum pmclog_value {
 	PMCLOG_VALUE_PERIOD = 0x001,	/* events that the sample stands for */
@@ -60,10 +63,22 @@ enum pmclog_value {
 	PMCLOG_VALUE_TXN = 0x100,
 	PMCLOG_VALUE_USER_REGS = 0x200,
 	PMCLOG_VALUE_INTR_REGS = 0x400,	/* of the interrupted code */
-	PMCLOG_VALUE_BRANCHES = 0x800
+	PMCLOG_VALUE_BRANCHES = 0x800,
+	PMCLOG_VALUE_RAW = 0x1000	/* a tracepoint's record; its first 8 bytes are zero */
 };
-#define PMCLOG_VALUES	  12u		/* bits */
-#define PMCLOG_VALUES_MAX 320u		/* words of a record */
+#define PMCLOG_VALUES	  13u		/* bits */
+#define PMCLOG_VALUES_MAX 528u		/* words of a record */
+
+/* A field of a tracepoint's record: what its bytes are. */
+enum pmclog_field_flag {
+	PMCLOG_FIELD_SIGNED = 0x01,
+	PMCLOG_FIELD_TEXT = 0x02,	/* up to its NUL or its end */
+	PMCLOG_FIELD_ADDRESS = 0x04,
+	PMCLOG_FIELD_ARRAY = 0x08,
+	PMCLOG_FIELD_ELSEWHERE = 0x10,	/* a word has its place (lower half) and its bytes … */
+	PMCLOG_FIELD_BEHIND = 0x20	/* … and the place counts from behind the word */
+};
+#define PMCLOG_FIELD_NAME 64u		/* bytes of a name with its NUL */
 
 /* pl_type of MAPPINGCHANGE, for old sources. */
 #define PMCLOG_MAPPING_INSERT 1

@@ -116,6 +116,16 @@ int tracepoints_check(struct tracepoints *t, const char *name, const struct perf
 	return strcmp(spec->filter, "bad") ? 0 : deny(why, -EINVAL, "fake: bad filter of %s", name);
 }
 
+/* Two fields, whatever the event. */
+int event_format_each(const char *name, void (*fn)(void *arg, const struct event_field *f),
+		      void *arg, struct reason *why)
+{
+	fn(arg, &(struct event_field){ .name = "fd", .offset = 16, .size = 8, .element = 8 });
+	fn(arg, &(struct event_field){ .name = "path", .offset = 24, .size = 4, .element = 1,
+				       .is_array = true, .is_text = true, .elsewhere = true });
+	return 0;
+}
+
 void tracepoints_list(struct tracepoints *t) { }
 
 void breakpoints_discover(struct breakpoints *b)
