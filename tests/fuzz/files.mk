@@ -8,13 +8,15 @@ FUZZ_FLAGS := -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=u
 FUZZ_TIME ?= 60
 LINT_C += $(FUZZ_SRCS)
 
-FUZZ_SRCS_evspec := lib/event/evspec.c lib/event/probe_name.c lib/event/alias.c lib/event/pmu.c lib/base/reason.c
-FUZZ_SRCS_pmclog := lib/base/logfmt.c lib/base/logvalues.c $(patsubst %,lib/pmclog/%.c,pmclog pmclogfields pmclognote)
+FUZZ_SRCS_evspec := lib/event/evspec.c lib/event/probe_name.c lib/event/alias.c lib/event/pmu.c lib/base/nearest.c lib/base/reason.c
+FUZZ_SRCS_pmclog := $(patsubst %,lib/base/%.c,buf chain_end json logfield logfmt logvalues utf8) \
+	$(patsubst %,lib/pmclog/%.c,pmclog pmclogfields pmclogjson pmclognote pmclogvalue)
 FUZZ_LIBS_ktr := -lelf
 FUZZ_SRCS_ktr := lib/base/buf.c lib/base/pwrite.c $(filter-out cli/trace/kernel.c cli/trace/remote.c cli/trace/tracee.c,$(wildcard cli/trace/*.c))
 FUZZ_LIBS_symbols = $(PROFILE_LIBS)
+$(O)/fuzz/symbols: $(LIBPMC_A)
 FUZZ_SRCS_symbols := $(patsubst %,cli/profile/%.c,symbol object files debug_file elf_names entries kernel jit dwarf \
-	lines demangle spans arena item_table) lib/base/buf.c
+	lines demangle spans arena item_table debuginfod jitdump python) $(patsubst %,lib/base/%.c,buf chain_end) cli/common/msg.c
 
 define FUZZ_RULE
 $$(O)/fuzz/$(1): tests/fuzz/$(1).c $$(FUZZ_SRCS_$(1))
@@ -24,6 +26,13 @@ $$(O)/fuzz/$(1): tests/fuzz/$(1).c $$(FUZZ_SRCS_$(1))
 		-o $$@ $$^ $$(FUZZ_LIBS_$(1))
 endef
 $(foreach name,$(FUZZ_SRCS:tests/fuzz/%.c=%),$(eval $(call FUZZ_RULE,$(name))))
+
+CHECKS += check-fuzz
+NEEDS_fuzz = $(FUZZ_BINS)
+.PHONY: check-fuzz
+check-fuzz: $(NEEDS_fuzz)  ## fuzz targets, each once with its seeds
+	$(Q)tests/fuzz/seeds $(FUZZ_BINS)
+LINT_SH += tests/fuzz/seeds
 
 # Seeds are copied: libFuzzer adds what it finds to the folder.
 fuzz: $(FUZZ_BINS) fuzz-strangers  ## run every fuzz target for FUZZ_TIME seconds

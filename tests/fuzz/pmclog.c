@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Fuzzes pmclog(3): the input is a log, read once whole and once in pieces of a size that its
- * length chooses.  Both must deliver the same records, and none may reach beyond the input.
+ * length chooses.  Both must deliver the same records, and none may reach beyond the input; each
+ * has an object in JSON that fits.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include <pmclog.h>
+#include <pmcformat.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static struct pmclog_ev ev;
+static char json[PMCLOG_JSON_MAX];
 
 static uint64_t mix(uint64_t sum, uint64_t v)
 {
@@ -30,6 +32,10 @@ static uint64_t taste(uint64_t sum)
 		sum = mix(sum, strlen(ev.pl_u.pl_mi.pl_pathname));
 	if (ev.pl_type == PMCLOG_TYPE_PMCALLOCATE)
 		sum = mix(sum, strlen(ev.pl_u.pl_a.pl_evname));
+	if (pmclog_json(&ev, json, sizeof(json)) >= sizeof(json))
+		abort();
+	for (const char *c = json; *c; c++)
+		sum = mix(sum, (unsigned char)*c);
 	return mix(sum, (uint64_t)ev.pl_offset);
 }
 
