@@ -349,6 +349,14 @@ enum abi_tracepoint_ctl {
 /* PMCs of system scope that sample one tracepoint on one CPU. */
 #define ABI_CPU_SAMPLERS 2
 
+/* PMCs that sample one tracepoint, each in the cgroup of that number and in those below it. */
+#define ABI_CGROUP_SAMPLERS 8
+struct abi_cgroup_sampler {
+	__u64 id;
+	__u32 level;			/* of the cgroup: 0 is the root's */
+	__u32 tag;			/* written last; 0: none */
+};
+
 /* The argument `at`. */
 #define ABI_TRACEPOINT_AT(slot, cpu) ((__u64)(cpu) << 32 | (slot))
 

@@ -3,9 +3,9 @@
  * Samples the hits of one tracepoint, or of one probe in user code.  Each gets an instance of its
  * own, which counts the hits as slot.bpf.c does.  An instance loads one of the programs.
  *
- * A hit counts for the PMCs of its CPU, and for those of the process that runs.  Each PMC has one
- * count of hits, wherever its processes run, and every nth of them is a sample: so no rest of a
- * period is lost with a thread, a process or a CPU.
+ * A hit counts for the PMCs of its CPU, and for those of the process that runs and of its cgroup.
+ * Each PMC has one count of hits, wherever its processes run, and every nth of them is a sample: so
+ * no rest of a period is lost with a thread, a process or a CPU.
  *
  * The kernel skips a program on a CPU where it is running already (tracepoint.bpf.c).  Such hits
  * have no stack.  Those skipped while the program counted a hit belong to the same process; they
@@ -75,13 +75,15 @@ const volatile bool of_records = false;	/* the program is at perf's event */
 const volatile __u32 trap = 0;		/* a probe's registers are so many bytes behind its place */
 __u32 slot = 0;			/* its number, from before it is attached */
 __u32 hits_over = 0;		/* the slot is another instance's; this one is being detached */
-/* The PMCs of each CPU, 0: none. */
+/* The PMCs of each CPU, 0: none; and those of cgroups. */
 __u32 cpu_samplers[ABI_MAX_CPUS][ABI_CPU_SAMPLERS] = {};
+struct abi_cgroup_sampler cgroup_samplers[ABI_CGROUP_SAMPLERS] = {};
 __u64 skips_seen[ABI_MAX_CPUS] = {};
 
 /* --- which PMCs ------------------------------------------------------------------------------- */
 
-#define PMCS (ABI_CPU_SAMPLERS + ABI_MAX_MEMBERS)	/* that sample one hit, at most */
+/* That sample one hit: the stack has no room for more.  Samples of others count as dropped. */
+#define PMCS (ABI_CPU_SAMPLERS + ABI_MAX_MEMBERS)
 struct hit {
 	u32 id[PMCS];
 	u32 n, due;		/* bit i: the hit is a sample of id[i] */
@@ -98,18 +100,29 @@ static __always_inline u64 hits_add(struct abi_sampler *of, u64 n)
 	return (before + n) / period - before / period;
 }
 
+static __always_inline void samples_drop(struct abi_sampler *of, u64 n)
+{
+	__sync_fetch_and_add(&of->count.samples, n);
+	__sync_fetch_and_add(&of->count.dropped, n);
+}
+
 /* Not static, so that the verifier checks it once. */
 __noinline int hit_take(struct hit *h, u32 id)
 {
 	struct abi_sampler *of = sampler_of(id);
 	u32 i = h ? h->n : PMCS;
+	u64 due = of ? hits_add(of, 1) : 0;
 
-	if (!of || i >= PMCS)
+	if (!of)
 		return 0;
-	h->id[i] = id;
-	if (hits_add(of, 1))
-		h->due |= 1 << i;
-	h->n = i + 1;
+	if (i < PMCS) {
+		h->id[i] = id;
+		h->due |= (due != 0) << i;
+		h->n = i + 1;
+	} else {
+		samples_drop(of, due);
+		__sync_fetch_and_add(&of->count.paused, 1);	/* hits that are skipped, too */
+	}
 	return 0;
 }
 
@@ -147,6 +160,18 @@ static __noinline void hit_take_members(struct hit *h)
 		if (on >> i & 1 && s->member[i].source == ABI_SOURCE_TRACEPOINT + slot &&
 		    hit_admits_thread(s->log[i]))
 			hit_take(h, s->log[i] | ABI_SAMPLER_ON);
+}
+
+/* The task that runs is in the cgroup, or in one below it. */
+static __noinline void hit_take_cgroups(struct hit *h)
+{
+	for (u32 i = 0; i < ABI_CGROUP_SAMPLERS; i++) {
+		const volatile struct abi_cgroup_sampler *of = &cgroup_samplers[i];
+		u32 tag = of->tag;
+
+		if (tag && bpf_get_current_ancestor_cgroup_id((int)of->level) == of->id)
+			hit_take(h, tag);
+	}
 }
 
 /* --- samples ---------------------------------------------------------------------------------- */
@@ -249,10 +274,8 @@ __noinline int hit_skipped(u32 id, u64 before, u64 during)
 	struct abi_sampler *of = sampler_of(id);
 	u64 lost = of ? hits_add(of, during) : 0;
 
-	if (lost) {
-		__sync_fetch_and_add(&of->count.samples, lost);
-		__sync_fetch_and_add(&of->count.dropped, lost);
-	}
+	if (lost)
+		samples_drop(of, lost);
 	if (of && before)
 		__sync_fetch_and_add(&of->count.paused, 1);
 	return 0;
@@ -274,6 +297,7 @@ static __always_inline void hit_count(void *ctx, u64 ip)
 	before = hits_skipped(c, cpu, 1);
 	for (u32 i = 0; i < ABI_CPU_SAMPLERS; i++)
 		hit_take(&h, cpu_samplers[cpu & (ABI_MAX_CPUS - 1)][i]);
+	hit_take_cgroups(&h);
 	hit_take_members(&h);
 	if (h.due)
 		bpf_loop(h.n, hit_sample, &at, 0);

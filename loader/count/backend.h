@@ -95,6 +95,7 @@ extern const struct backend backend_figures;	/* process scope: the kernel's figu
 extern const struct backend backend_task_events; /* process scope: per-task events */
 extern const struct backend backend_cgroup_events; /* a cgroup: per-CPU events of it */
 extern const struct backend backend_cgroup_slices; /* a cgroup: slices of a per-CPU source */
+extern const struct backend backend_cgroup_hits; /* a cgroup: samples of hits */
 extern const struct backend backend_offcpu;	/* sampled: waits, by the switches' programs */
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The parts that both ways to count a cgroup share. */
+/* The parts that all ways to count a cgroup share. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
@@ -9,6 +9,7 @@
 
 #include "cgroup.h"
 #include "cgroup_events.h"
+#include "cgroup_hits.h"
 #include "cgroup_slices.h"
 #include "count_pay.h"
 #include "holder.h"
@@ -38,10 +39,14 @@ int cgroup_new(struct count *c, struct reason *why)
 		return -ENOMEM;
 	g->folder = g->place = -1;
 	c->cgroup = g;
-	if (count_slices_cgroup(c->e, &c->spec))
+	if (cgroup_hits_has(&c->spec)) {
+		cgroup_hits_new(c);
+		err = count_pay(c, 1, 0, why);
+	} else if (count_slices_cgroup(c->e, &c->spec)) {
 		err = count_pay(c, 1, 0, why) ?: cgroup_slices_new(c, why);
-	else
+	} else {
 		err = count_pay(c, c->e->ncpu + 1, 0, why) ?: cgroup_events_new(c);
+	}
 	if (err)
 		cgroup_free(c);
 	return err;
@@ -140,7 +145,8 @@ int count_attach_cgroup(struct count *c, int folder, struct reason *why)
 
 	if (count_has_cgroup(c))
 		return deny(why, -EBUSY, "this PMC counts a cgroup already; allocate another PMC");
-	err = cgroup_try(c, folder, why);
+	err = cgroup_hits_has(&c->spec) ? cgroup_hits_attach(c, folder, why) :
+					  cgroup_try(c, folder, why);
 	if (err)
 		return err;
 	fd = fcntl(folder, F_DUPFD_CLOEXEC, 0);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * PMCs of a cgroup.  Programs count them in slices (cgroup_slices.c) if they see tasks that move
- * between cgroups, else perf does (cgroup_events.c).
+ * between cgroups, else perf does (cgroup_events.c).  Samples are those of perf's events, or of the
+ * programs of hits (cgroup_hits.c).
  */
 #ifndef PMCBPF_CGROUP_H
 #define PMCBPF_CGROUP_H
@@ -13,6 +14,7 @@ struct cgroup_state {
 	int *fds;			/* cgroup_events.c: by CPU, -1: none; NULL: sliced */
 	int place;			/* cgroup_slices.c: among the programs' counts, -1: none */
 	uint64_t zero;			/* … earlier content of its place */
+	struct abi_cgroup_sampler sampler; /* cgroup_hits.c */
 };
 
 /* Makes the PMC one of a cgroup, which count_attach_cgroup() names later. */

@@ -66,6 +66,7 @@ struct count {
 	bool selected;			/* register.c: the control register is written … */
 	uint64_t select_old;		/* … and held this before */
 	unsigned int needs;		/* bit per enum engine_need that it holds */
+	struct probe_sites *sites;	/* NULL: not of a single thread's probe */
 	struct cgroup_state *cgroup;	/* cgroup.h, NULL: not of a cgroup */
 	struct task_events events;	/* task_events.c */
 	struct task_events watches;	/* time for which the timed ones should have counted */

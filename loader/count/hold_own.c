@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "cgroup.h"
+#include "cgroup_hits.h"
 #include "count_pay.h"
 #include "count_row.h"
 #include "cpu_event.h"
@@ -61,7 +62,8 @@ static int hold_own_cgroup(struct count *c, struct reason *why)
 
 	if (c->spec.from == COUNT_FROM_HOOK)
 		c->source = ABI_SOURCE_HOOK + (int)c->spec.hook;
-	else if (hold_own_hits(c) && count_slices_cgroup(c->e, &c->spec))
+	else if (hold_own_hits(c) &&
+		 (cgroup_hits_has(&c->spec) || count_slices_cgroup(c->e, &c->spec)))
 		err = hold_tracepoint(c, why);
 	if (err && err != -ENOSYS)
 		return err;
@@ -71,9 +73,23 @@ static int hold_own_cgroup(struct count *c, struct reason *why)
 	return err;
 }
 
+/* The places of a probe are kept, because threads are attached later. */
+static int hold_own_task(struct count *c, struct reason *why)
+{
+	int err = 0;
+
+	if (c->spec.from == COUNT_FROM_PROBE)
+		err = count_pay(c, 1, 0, why) ?:
+		      probe_sites_new(c->e, c->spec.probe, &c->sites, why);
+	if (err)
+		return err;
+	c->backend = &backend_task_events;
+	LIST_INSERT_HEAD(&target_count_row(c->e->targets, c->spec.row)->soft, c, on_row);
+	return 0;
+}
+
 static int hold_own_process(struct count *c, struct reason *why)
 {
-	struct targets *ts = c->e->targets;
 	const struct perf_event_spec spec = count_state_event(c);
 	int err;
 
@@ -81,11 +97,8 @@ static int hold_own_process(struct count *c, struct reason *why)
 		return hold_own_cgroup(c, why);
 	if (c->spec.from == COUNT_FROM_OFFCPU)
 		return hold_own_offcpu(c, why);
-	if (hold_own_tasks(c)) {
-		c->backend = &backend_task_events;
-		LIST_INSERT_HEAD(&target_count_row(ts, c->spec.row)->soft, c, on_row);
-		return 0;
-	}
+	if (hold_own_tasks(c))
+		return hold_own_task(c, why);
 	if (c->spec.from == COUNT_FROM_FIGURES) {
 		c->backend = &backend_figures;
 		return 0;
@@ -111,6 +124,7 @@ static void hold_own_end(struct count *c)
 {
 	if (hold_own_tasks(c))
 		LIST_REMOVE(c, on_row);
+	probe_sites_free(c->sites);
 	if (c->backend->offcpu)
 		offcpu_give(c->e->offcpus, c->source);
 	else if (c->source >= ABI_SOURCE_TRACEPOINT)

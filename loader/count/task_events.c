@@ -46,10 +46,10 @@ static void task_events_repay(const struct count *c, unsigned int n)
 	user_give(c->owner->user->table, c->owner->user, POOL_EVENTS, n);
 }
 
-/* The kernel waits for a grace period when it drops a tracepoint's last event. */
+/* The kernel waits for a grace period when it drops a tracepoint's last event, or a probe's. */
 static void task_event_close(const struct count *c, int fd)
 {
-	if (c->spec.from == COUNT_FROM_TRACEPOINT)
+	if (c->spec.from == COUNT_FROM_TRACEPOINT || c->spec.from == COUNT_FROM_PROBE)
 		tracepoints_close_event(c->e->tracepoints, fd);
 	else
 		close(fd);
@@ -132,14 +132,22 @@ static int task_events_add_process(struct count *c, const struct perf_event_spec
 }
 
 /*
- * Opens the event of the PMC's only thread.  If that has ended, its number may be another process's
- * by now; the process's list shows whether the event is a thread's of this process.
+ * Opens the event of the PMC's only thread, or one for each place of a probe.  If the thread has
+ * ended, its number may be another process's by now; the process's list shows whether the event is
+ * a thread's of this process.
  */
 static int task_events_add_thread(struct count *c, const struct perf_event_spec *spec, pid_t tgid,
 				  struct reason *why)
 {
-	int err = task_event_add(c, &c->events, spec, tgid, c->tid, ANY_CPU, why);
+	unsigned int n = c->sites ? probe_sites_n(c->sites) : 1;
+	struct perf_event_spec at = *spec;
+	int err = 0;
 
+	for (unsigned int i = 0; i < n && !err; i++) {
+		if (c->sites)
+			probe_sites_event(c->sites, i, &at);
+		err = task_event_add(c, &c->events, &at, tgid, c->tid, ANY_CPU, why);
+	}
 	return err ?: count_state_check_thread(c, tgid, c->events.n > 0, why);
 }
 
@@ -501,9 +509,9 @@ static bool task_events_cpu_missed(const struct count *c, unsigned int cpu,
 
 static enum wire_how task_events_how(const struct count *c)
 {
-	/* A copy of the descriptor would keep a breakpoint's register. */
-	return count_state_self_only(c) && !c->spec.event.breakpoint ? WIRE_HOW_EVENTS :
-								       WIRE_HOW_ASK;
+	/* A copy of the descriptor would keep a breakpoint's register, or a probe in its place. */
+	return count_state_self_only(c) && !c->spec.event.breakpoint && !c->sites ?
+		       WIRE_HOW_EVENTS : WIRE_HOW_ASK;
 }
 
 static void task_events_fill(struct count *c, struct wire_page_pmc *p)

@@ -296,6 +296,19 @@ static int cgroup_path_learn(const struct cgroups *g, int folder, struct abi_cgr
 		     "level %d", path->n, ABI_CGROUP_DEPTH);
 }
 
+int cgroup_identify(const struct cgroups *g, int folder, struct abi_cgroup_sampler *of,
+		    struct reason *why)
+{
+	struct abi_cgroup_path path = { .n = 0 };
+	int err = cgroup_path_learn(g, folder, &path, why);
+
+	if (err)
+		return err;
+	of->id = path.id[0];
+	of->level = path.n - 1;
+	return 0;
+}
+
 /* --- PMCs ------------------------------------------------------------------------------------- */
 
 int cgroup_take(struct cgroups *g, struct reason *why)

@@ -35,6 +35,10 @@ struct cgroup_part {
 	unsigned int own, all;		/* the most that this user may have, and all users */
 };
 
+/* Fills in number and level of the cgroup with this folder.  -ENOENT: it has been removed. */
+int cgroup_identify(const struct cgroups *g, int folder, struct abi_cgroup_sampler *of,
+		    struct reason *why);
+
 /* Takes a place for a PMC.  Returns it, or -EAGAIN: all are in use. */
 int cgroup_take(struct cgroups *g, struct reason *why);
 /* It is stopped: no open slice counts for it. */

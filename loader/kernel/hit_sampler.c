@@ -226,3 +226,26 @@ void hit_sampler_drop_cpu(struct hit_sampler *h, unsigned int cpu, uint32_t tag)
 		if (list[i] == tag)
 			__atomic_store_n(&list[i], 0, __ATOMIC_RELEASE);
 }
+
+int hit_sampler_add_cgroup(struct hit_sampler *h, const struct abi_cgroup_sampler *of)
+{
+	struct abi_cgroup_sampler *list = h->skel->bss->cgroup_samplers;
+
+	for (unsigned int i = 0; i < ABI_CGROUP_SAMPLERS; i++)
+		if (!list[i].tag) {
+			list[i].id = of->id;
+			list[i].level = of->level;
+			__atomic_store_n(&list[i].tag, of->tag, __ATOMIC_RELEASE);
+			return 0;
+		}
+	return -ENOSPC;
+}
+
+void hit_sampler_drop_cgroup(struct hit_sampler *h, uint32_t tag)
+{
+	struct abi_cgroup_sampler *list = h->skel->bss->cgroup_samplers;
+
+	for (unsigned int i = 0; i < ABI_CGROUP_SAMPLERS; i++)
+		if (list[i].tag == tag)
+			__atomic_store_n(&list[i].tag, 0, __ATOMIC_RELEASE);
+}

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "bpf/count/count_abi.h"
 #include "bpf/count/filter_abi.h"
 #include "bpf/count/record_abi.h"
 
@@ -47,6 +48,10 @@ const struct bpf_program *hit_sampler_program(const struct hit_sampler *h);
 void hit_sampler_begin(struct hit_sampler *h, unsigned int cpu, uint64_t hits);
 /* The counter is no longer its own: while it is being detached, it does nothing. */
 void hit_sampler_end(struct hit_sampler *h);
+
+/* Samples the hits in a cgroup and below it, until the second call.  -ENOSPC: other PMCs do. */
+int hit_sampler_add_cgroup(struct hit_sampler *h, const struct abi_cgroup_sampler *of);
+void hit_sampler_drop_cgroup(struct hit_sampler *h, uint32_t tag);
 
 /* Samples all hits of a CPU for the PMC of that tag.  -ENOSPC: other PMCs do. */
 int hit_sampler_add_cpu(struct hit_sampler *h, unsigned int cpu, uint32_t tag);

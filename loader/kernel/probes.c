@@ -3,6 +3,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -119,10 +120,19 @@ static void *site_map(const struct probe_spec *spec, uint64_t site, size_t page)
 	return at == MAP_FAILED ? NULL : at;
 }
 
-static int site_open(const struct probe_spec *spec, uint64_t site, bool returns)
+#define FILE_PATH 32			/* bytes */
+
+/* The magic link leads to the open file itself; no name is looked up. */
+static void file_path(int file, char path[FILE_PATH])
+{
+	snprintf(path, FILE_PATH, "/proc/self/fd/%d", file);
+}
+
+/* In all processes, or in the tasks of this one only. */
+static int site_open(const struct probe_spec *spec, uint64_t site, bool returns, bool here)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	char path[32];
+	char path[FILE_PATH];
 	struct perf_event_spec event = {
 		.type = probe_type(UPROBE_TYPE), .config = returns ? CONFIG_RETURN : 0,
 		.config1 = (uintptr_t)path, .config2 = site,
@@ -132,13 +142,12 @@ static int site_open(const struct probe_spec *spec, uint64_t site, bool returns)
 
 	if (!event.type)
 		return -EOPNOTSUPP;
-	/* The magic link leads to the open file itself; no name is looked up. */
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", spec->file);
+	file_path(spec->file, path);
 	event.config |= spec->semaphore << CONFIG_SEMAPHORE;
 	mapped = site_map(spec, site, page);
 	if (!mapped)
 		return -EFAULT;
-	fd = perf_open_idle(&event);
+	fd = here ? perf_open_task(&event, 0, -1) : perf_open_idle(&event);
 	munmap(mapped, page);
 	return fd;
 }
@@ -157,7 +166,7 @@ static int probe_link(struct probe_event *at, const struct probe_spec *spec,
 static int probe_add(struct probe *p, const struct probe_spec *spec, uint64_t site, bool returns,
 		     const struct bpf_program *program, uint64_t cookie, struct reason *why)
 {
-	struct probe_event at = { .event = site_open(spec, site, returns) };
+	struct probe_event at = { .event = site_open(spec, site, returns, false) };
 	int err;
 
 	if (at.event < 0)
@@ -168,6 +177,77 @@ static int probe_add(struct probe *p, const struct probe_spec *spec, uint64_t si
 	else
 		p->at[p->n++] = at;
 	return err;
+}
+
+/* --- places for single tasks ------------------------------------------------------------------ */
+
+struct probe_sites {
+	int file;
+	char path[FILE_PATH];
+	unsigned int n;
+	struct perf_event_spec event[WIRE_PROBE_SITES];
+};
+
+/* Tries the places, as an event of a task whose file is not mapped yet does not. */
+static int sites_check(const struct engine *e, const struct probe_spec *spec, struct reason *why)
+{
+	for (unsigned int i = 0; i < spec->nsites; i++) {
+		int fd = site_open(spec, spec->site[i], false, true);
+
+		if (fd < 0)
+			return probe_deny(spec, spec->site[i], fd, why);
+		tracepoints_close_event(e->tracepoints, fd);
+	}
+	return 0;
+}
+
+int probe_sites_new(const struct engine *e, const struct probe_spec *spec,
+		    struct probe_sites **out, struct reason *why)
+{
+	int err = sites_check(e, spec, why);
+	struct probe_sites *s = err ? NULL : calloc(1, sizeof(*s));
+	char path[FILE_PATH];
+
+	if (!s)
+		return err ?: deny(why, -ENOMEM, "%s: no memory for a probe", spec->name);
+	/* No file system is asked when such a descriptor is closed, so that none can delay it. */
+	file_path(spec->file, path);
+	s->file = open(path, O_PATH | O_CLOEXEC);
+	if (s->file < 0) {
+		err = deny(why, -errno, "%s: %m", spec->name);
+		free(s);
+		return err;
+	}
+	file_path(s->file, s->path);
+	for (; s->n < spec->nsites; s->n++)
+		s->event[s->n] = (struct perf_event_spec){
+			.type = probe_type(UPROBE_TYPE),
+			.config = spec->semaphore << CONFIG_SEMAPHORE,
+			.config1 = (uintptr_t)s->path, .config2 = spec->site[s->n],
+		};
+	*out = s;
+	return 0;
+}
+
+unsigned int probe_sites_n(const struct probe_sites *s)
+{
+	return s->n;
+}
+
+void probe_sites_event(const struct probe_sites *s, unsigned int i, struct perf_event_spec *event)
+{
+	event->type = s->event[i].type;
+	event->config = s->event[i].config;
+	event->config1 = s->event[i].config1;
+	event->config2 = s->event[i].config2;
+}
+
+void probe_sites_free(struct probe_sites *s)
+{
+	if (!s)
+		return;
+	close(s->file);
+	free(s);
 }
 
 /* --- probes ----------------------------------------------------------------------------------- */

@@ -19,7 +19,9 @@
 
 struct engine;
 struct helpers;
+struct perf_event_spec;
 struct probe;
+struct probe_sites;
 
 struct probe_spec {
 	uint32_t kind;				/* enum wire_probe */
@@ -70,6 +72,17 @@ enum hit_kind probe_hit_kind(const struct probe_spec *spec);
  * for that, unless `helpers` is NULL.
  */
 void probe_close(struct engine *e, struct probe *p, struct helpers *helpers);
+
+/*
+ * The places of a probe of calls, for events of single tasks: the kernel puts the breakpoints into
+ * the memory of these tasks only, and counts their hits.  -EOPNOTSUPP: it refuses a place.
+ */
+int probe_sites_new(const struct engine *e, const struct probe_spec *spec,
+		    struct probe_sites **out, struct reason *why);
+unsigned int probe_sites_n(const struct probe_sites *s);
+/* Makes `event` the one of the i-th place; it is valid as long as `s` is. */
+void probe_sites_event(const struct probe_sites *s, unsigned int i, struct perf_event_spec *event);
+void probe_sites_free(struct probe_sites *s);
 
 /*
  * The number of hits that the kernel did not report: returns of calls that were nested too deeply,

@@ -153,7 +153,8 @@ int programs_choose(struct engine *e, bool reads_msr, struct reason *why)
 	bpf_program__set_autoload(skel->progs.on_mmap_call, !unmaps);
 	bpf_program__set_autoload(skel->progs.on_cgroup_switch, cgroups);
 	bpf_program__set_autoload(skel->progs.on_cgroup_move, cgroups);
-	bpf_program__set_autoload(skel->progs.cgroup_learn, cgroups);
+	bpf_program__set_autoload(skel->progs.cgroup_learn,
+				  btf_has(btf, "cgroup", BTF_KIND_STRUCT));
 	skel->rodata->cgroups_here = cgroups;
 	bpf_program__set_autoload(skel->progs.on_probe, probes_here());
 	bpf_program__set_autoload(skel->progs.on_probe_enter, probes_here());

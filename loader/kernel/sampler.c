@@ -484,6 +484,11 @@ void sampler_set_period(struct samplers *s, uint32_t tag, uint64_t period)
 	__atomic_store_n(&at->period, period, __ATOMIC_RELEASE);
 }
 
+uint64_t sampler_hits(const struct samplers *s, uint32_t tag)
+{
+	return __atomic_load_n(&sampler_at(s, tag)->hits, __ATOMIC_RELAXED);
+}
+
 /* The program takes samples down from `left` meanwhile. */
 int sampler_set_signal(struct samplers *s, uint32_t tag, int signal, bool waits, uint32_t n)
 {

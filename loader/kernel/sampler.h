@@ -109,8 +109,9 @@ void sampler_clear(struct samplers *s, uint32_t id);
  * ABI_THREAD_GONE: none; 0, as at the beginning: all.
  */
 int sampler_set_thread(struct samplers *s, uint32_t tag, uint32_t tid);
-/* The period of a PMC whose hits a program counts; by its tag. */
+/* The period of a PMC whose hits a program counts, by its tag; and the hits since it was set. */
 void sampler_set_period(struct samplers *s, uint32_t tag, uint64_t period);
+uint64_t sampler_hits(const struct samplers *s, uint32_t tag);
 /*
  * The signal from now on; `waits`, as at the beginning: also to a thread that blocks it and has no
  * handler.  n: takes n further samples only, in addition to those that are left; 0: takes all.

@@ -268,6 +268,17 @@ void tracepoints_sample_end(struct tracepoints *t, int source, unsigned int cpu,
 	hit_sampler_drop_cpu(source_sampler(t, source), cpu, tag);
 }
 
+int tracepoints_sample_cgroup(struct tracepoints *t, int source,
+			      const struct abi_cgroup_sampler *of)
+{
+	return hit_sampler_add_cgroup(source_sampler(t, source), of);
+}
+
+void tracepoints_sample_cgroup_end(struct tracepoints *t, int source, uint32_t tag)
+{
+	hit_sampler_drop_cgroup(source_sampler(t, source), tag);
+}
+
 void tracepoints_give(struct tracepoints *t, int source)
 {
 	struct slot *s = &t->slot[source - ABI_SOURCE_TRACEPOINT];

@@ -31,15 +31,19 @@ void tracepoints_helpers_from(struct tracepoints *t, struct helpers *helpers);
  */
 int tracepoints_take(struct tracepoints *t, const char *name, bool samples,
 		     const struct perf_event_spec *spec, struct reason *why);
+/* The same for a probe in user code.  -EOPNOTSUPP: the kernel refuses it. */
+int tracepoints_take_probe(struct tracepoints *t, const struct probe_spec *spec,
+			   struct reason *why);
 /*
  * Samples a CPU's hits for the PMC of that tag, until the second call.  -ENOSPC: too many PMCs.
  * Processes' hits are sampled for the members of their sets.
  */
 int tracepoints_sample(struct tracepoints *t, int source, unsigned int cpu, uint32_t tag);
 void tracepoints_sample_end(struct tracepoints *t, int source, unsigned int cpu, uint32_t tag);
-/* The same for a probe in user code.  -EOPNOTSUPP: the kernel refuses it. */
-int tracepoints_take_probe(struct tracepoints *t, const struct probe_spec *spec,
-			   struct reason *why);
+/* The same for the hits in a cgroup, on all CPUs. */
+int tracepoints_sample_cgroup(struct tracepoints *t, int source,
+			      const struct abi_cgroup_sampler *of);
+void tracepoints_sample_cgroup_end(struct tracepoints *t, int source, uint32_t tag);
 /*
  * Loads the program of a counter that samples, in the `user`'s turn; true: the fiber has waited.
  * To be called right before the counter is taken, which loads it else, and reports errors.

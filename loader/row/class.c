@@ -39,9 +39,6 @@ int class_name_take(struct allocation *p, struct reason *why)
 /* The programs know threads by the numbers that they have on the host. */
 int class_check_sampled_hits(const struct allocation *p, struct reason *why)
 {
-	if (p->spec.sampling && p->spec.cgroup)
-		return deny(why, -EOPNOTSUPP, "%s: hits in a cgroup are counted, not sampled: "
-			    "sample the CPUs, or the processes", p->name);
 	if (p->spec.sampling && p->spec.thread && programs_nested(p->machine->engine->programs))
 		return deny(why, -EOPNOTSUPP, "%s: pmcbpfd runs in a PID namespace, where hits of "
 			    "single threads are not sampled: sample the process", p->name);

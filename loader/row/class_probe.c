@@ -179,7 +179,10 @@ static int class_probe_plan_kernel(struct allocation *p, struct setting_question
 	return probe_check_function(p->machine->engine, a->filter, a->probe_site[0], why);
 }
 
-/* The programs of probes count processes and cgroups; those that sample know threads as well. */
+/*
+ * The programs of probes count processes and cgroups; those that sample know threads as well.  The
+ * kernel counts calls in user code for single threads, but not what it misses of the other kinds.
+ */
 static int class_probe_plan_scope(const struct allocation *p, struct reason *why)
 {
 	if (p->spec.sampling)
@@ -188,9 +191,10 @@ static int class_probe_plan_scope(const struct allocation *p, struct reason *why
 		return deny(why, -EOPNOTSUPP, "%s cannot be counted for a cgroup here: perf counts "
 			    "cgroups on this kernel (pmc_attach_cgroup(3)), and has no hits of "
 			    "probes; count the processes", p->name);
-	if (p->spec.thread)
-		return deny(why, -EOPNOTSUPP, "%s: hits of probes in a single thread are sampled "
-			    "only: count the process, or sample with the period 1", p->name);
+	if (p->spec.thread && p->a->probe != WIRE_PROBE_UPROBE && p->a->probe != WIRE_PROBE_USDT)
+		return deny(why, -EOPNOTSUPP, "%s: hits of a %s in a single thread are sampled "
+			    "only: count the process, or sample with the period 1", p->name,
+			    kinds[p->a->probe].name);
 	return 0;
 }
 

@@ -71,7 +71,7 @@ static int class_tracepoint_plan_name(struct allocation *p, struct reason *why)
 /* perf adds the time in these events instead of 1; our own programs do not. */
 static int class_tracepoint_plan_cgroup(const struct allocation *p, struct reason *why)
 {
-	if (!p->spec.cgroup || !system_is(p->name, "sched:sched_stat_") ||
+	if (!p->spec.cgroup || p->spec.sampling || !system_is(p->name, "sched:sched_stat_") ||
 	    count_slices_cgroup(p->machine->engine, &p->spec))
 		return 0;
 	return deny(why, -EOPNOTSUPP, "perf counts nanoseconds of %s for a cgroup, not hits: count "

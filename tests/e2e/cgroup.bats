@@ -164,6 +164,42 @@ minor_faults() { sed 's/.*) //' "/proc/$1/stat" | cut -d' ' -f8; }
 	[ "$(sort -u pids)" = "${WORKLOAD[inside]}" ]
 }
 
+# sampled LOG: "PMC PROCESS NUMBER" of the samples in the log, PMCs numbered in the order of their allocation
+sampled() {
+	pmcstat -q -R "$1" | awk '$1 ~ /^allocate/ { id[$2] = ++n }
+		$1 == "callchain" { has[id[$3] " " $2]++ } END { for (i in has) print i, has[i] }' | sort
+}
+
+@test "every nth hit in a cgroup is a sample, of system calls and of probes, and none of other processes" {
+	local call=uprobe:$BUILD/tests/load:load_call
+
+	workload deep calls=100
+	workload above calls=100
+	workload beside calls=100
+	moves deep a/below
+	moves above a
+	moves beside b
+	mkfifo end
+	pmcstat -q -n 1 -P "$ENTER" -n 4 -P "$call" -n 7 -P "$ENTER,filter=policy == 1" -O log -t "cgroup:$GROUP/a" sh -c ': >started; read -r line <end' 3>&- &
+	tool=$!
+	wait_for test -e started
+	for name in deep above beside; do work $name; done
+	echo >end
+	wait $tool
+	sampled log >samples
+	cat samples
+	[ "$(awk '$1 == 1 { print $3 }' samples | xargs)" = "100 100" ]
+	[ "$(awk '$1 == 2 { n += $3 } END { print n }' samples)" -eq 50 ]
+	[ "$(awk '$1 == 3 { n += $3 } END { print n }' samples)" -eq 14 ]
+	refute grep " ${WORKLOAD[beside]} " samples
+	# The next one is another user's, or waits.
+	nine=()
+	for _ in 1 2 3 4 5 6 7 8 9; do nine+=(-P "$ENTER"); done
+	run pmcstat -q -n 1 "${nine[@]}" -O nine.log -t "cgroup:$GROUP/a" true
+	[[ $status -ne 0 && $output == *"8 PMCs sample the hits of row "*"in cgroups, 8 of them this user's"*"stop some"* ]]
+	pmcstat -q -n 1 "${nine[@]:2}" -O nine.log -t "cgroup:$GROUP/a" true
+}
+
 @test "pmc record -p cgroup: names programs and functions of processes in it" {
 	dash -c 'while :; do :; done' 3>&- &
 	WORKLOAD[spinner]=$!
@@ -289,11 +325,6 @@ $name/b,0" ]
 	run pmcstat -d -t "cgroup:$GROUP/a" -p $ENTER
 	status_is 64
 	[[ $output == *"are for processes, not for -t cgroup:"* ]]
-	for event in $ENTER "uprobe:$BUILD/tests/load:load_call"; do
-		run pmcstat -t "cgroup:$GROUP/a" -P "$event" -O log
-		[ "$status" -ne 0 ]
-		[[ $output == *"hits in a cgroup are counted, not sampled: sample the CPUs, or the processes"* ]]
-	done
 	run pmcstat -t "cgroup:$GROUP/a" -P OFFCPU_TIME -O log
 	[ "$status" -ne 0 ]
 	expect own 'alloc EINVAL *only the owner*not those of a cgroup*' caps 0x23 alloc 2 15 0x20007 any 0x5000

@@ -212,6 +212,29 @@ renumbers() {
 	[ "$(sampled own)" = "${threads[1]} 10" ]
 }
 
+@test "a probe of one thread counts its own calls, not its process's" {
+	local call=uprobe:$BUILD/tests/load:load_call
+
+	workload w threads=2 calls=10
+	threads_of "${WORKLOAD[w]}"
+	counts_from_now -p "$call" -t "tid:${threads[1]}"
+	work w
+	rest w
+	wait $pid
+	[[ "$(tail -n 1 rows)" == *",10" ]]
+	# The program has the file from its exec on only.
+	mkfifo go
+	sh -c 'read -r line <go; load calls=5; exec load calls=30' 3>&- &
+	w=$!
+	counts_from_now -p "$call" -t "tid:$w"
+	echo >go
+	wait $w
+	wait $pid
+	[[ "$(tail -n 1 rows)" == *",30" ]]
+	run pmcstat -p "uretprobe:${call#*:}" -t "tid:$$" -w 1 -l 1
+	[[ $status -ne 0 && $output == *"hits of a uretprobe in a single thread are sampled only: count the process"* ]]
+}
+
 @test "pmcstat -t tid:N counts until the end of the thread or of its process, with its last row" {
 	workload w threads=1 calls=10
 	w=${WORKLOAD[w]}

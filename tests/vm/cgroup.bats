@@ -79,6 +79,24 @@ samples_of_cgroup() {
 	[ "$samples" -ge 1 ] && [ "$processes" -eq 1 ]
 }
 
+@test "samples of hits in a cgroup are of its processes, while they are in it: calls, and those that a probe meets" {
+	# The shell itself makes the system calls.
+	# shellcheck disable=SC2016 # the guest's shell expands it
+	in_cgroups 'mkdir -p cgroup/a/below cgroup/b
+		cat >moves <<"END"
+			at() { echo 0 >cgroup/$1/cgroup.procs; i=0; while [ $i -lt $2 ]; do kill -0 $$; i=$((i + 1)); done; }
+			at b 20; load calls=20; at a/below 300; load calls=30; at b 40; at a 100; load calls=5; at b 1
+END
+		pmcstat -q -n 10 -P syscalls:sys_enter_kill -n 1 -P uprobe:/usr/bin/load:load_call -P syscalls:sys_enter_kill \
+			-O log -t cgroup:/tmp/cgroup/a sh moves >/dev/null
+		pmcstat -q -R log | awk "\$1 ~ /^allocate/ { id[++n] = \$2 } \$1 == \"callchain\" { has[\$3]++ }
+			END { print has[id[1]], has[id[2]], has[id[3]] }"
+		rmdir cgroup/a/below cgroup/a cgroup/b; umount cgroup'
+	echo "$output"
+	status_is 0
+	[ "${lines[-1]}" = "40 35 400" ]
+}
+
 # Where no program sees a task that is moved, perf counts.
 perf_counts() { [ "$VM_KERNEL" = 6.1-arm64 ]; }
 
@@ -320,9 +338,11 @@ END
 		kill -INT $p; wait $p
 		kill $a $b; wait
 		tail -n 3 rows | cut -d, -f2-
+		pmcstat -q -n 1 -P $1 -O log -t cgroup:/tmp/v1/a true 2>&1
 		rmdir v1/a/below v1/a v1/b; umount v1' $ENTER
 	echo "$output"
 	status_is 0
+	has "hits are sampled in cgroups of version 2"
 	[[ $output == *"/,20
 a,10
 a/below,10"* ]]

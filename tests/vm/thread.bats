@@ -34,6 +34,11 @@ thread_counts() {
 	[ "${counts[1]}" -gt 0 ]
 }
 
+@test "a thread's calls of a function, beside the samples of those" {
+	thread_counts -p uprobe:/usr/bin/load:load_call -p $ENTER
+	[ "${counts[*]}" = "10 10" ]
+}
+
 @test "a thread's instructions, beside those of its process" {
 	[ "$VM_ARCH" = arm64 ] || skip "guests of this architecture have no counters"
 	thread_counts -p inst_retired,usr -p $ENTER
