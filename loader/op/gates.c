@@ -356,6 +356,28 @@ static void gate_switches(struct gates *g)
 		 "a kernel of another maker reports every switch");
 }
 
+static void gate_cgroups(struct gates *g)
+{
+	static const char *const what = "cgroups";
+	const struct count_spec any = { .from = COUNT_FROM_EVENT };
+	struct text *l = gate_begin(g);
+	struct reason unused;
+	uint64_t hidden;
+
+	if (count_slices_cgroup(g->rq->d->engine, &any)) {
+		gate_add(g, WIRE_GATE_OPEN, what,
+			 "counted in time slices: PMCs of one event share its counter", "");
+		return;
+	}
+	if (count_hidden_switches(g->rq->d->engine, &hidden, &unused))
+		hidden = 0;
+	text_add(l, "perf counts them, because this kernel %s: each PMC of a hardware event takes a "
+		 "counter, and events that only programs count are refused",
+		 hidden ? "hides context switches" : "shows no program a process that is moved");
+	gate_add(g, WIRE_GATE_LIMITS, what, l->at, hidden ? "" :
+		 "on arm64 Linux 6.4 and newer does, with CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS");
+}
+
 /* --- the administrator's rules ----------------------------------------------------------- */
 
 static void gate_system_scope(struct gates *g, const struct ruling *by)
@@ -467,6 +489,7 @@ int op_gates(struct request *rq)
 	gate_breakpoints(&g);
 	gates_registers(&g);
 	gate_switches(&g);
+	gate_cgroups(&g);
 	gates_rules(&g);
 	gate_kernel_names(&g);
 	return 0;

@@ -74,7 +74,10 @@ static void test_missing_feature(void **state)
 /* A kernel that does not report every context switch. */
 static void test_hidden_switches(void **state)
 {
-	const struct wire_gate *g = look(&user, "context switches");
+	const struct wire_gate *g = look(&user, "cgroups");
+
+	assert_int_equal(g->state, WIRE_GATE_OPEN);
+	g = look(&user, "context switches");
 
 	assert_int_equal(g->state, WIRE_GATE_OPEN);
 	fake.hidden = 7;

@@ -44,6 +44,15 @@ cgroup_counts() {
 	[ "${counts[2]}" -gt 0 ]
 }
 
+@test "the doctor reports which way cgroups are counted" {
+	run vm pmccontrol --doctor
+	if perf_counts; then
+		has "limits  cgroups: perf counts them, because this kernel shows no program a process that is moved"
+	else
+		has "ok      cgroups: counted in time slices"
+	fi
+}
+
 @test "instructions of a cgroup" {
 	[ "$VM_ARCH" = arm64 ] || skip "guests of this architecture have no counters"
 	cgroup_counts -p inst_retired,usr -p inst_retired,usr -p $ENTER
