@@ -3,7 +3,8 @@
  * PMCs that hold a breakpoint register.  A row of process scope has one of two uses until its last
  * PMC is released.  Either it watches one address on every CPU, as the source of slices, and all
  * its PMCs count that address.  Or its PMCs have per-task events, each with an address of its own:
- * no process is the target of two PMCs of a row, so that no thread needs two registers for it.
+ * no process is the target of two PMCs of a row, so that no thread needs two registers for it.  A
+ * PMC of a cgroup that perf counts, or that samples, has its row for itself.
  *
  * The kernel admits an event if on each CPU the events of that CPU and the most that a thread has
  * fit into the registers, which these rules ensure for events of the daemon.
@@ -16,6 +17,7 @@
 #include <linux/hw_breakpoint.h>
 #include <time.h>
 
+#include "cgroup.h"
 #include "count_pay.h"
 #include "count_row.h"
 #include "cpu_event.h"
@@ -121,7 +123,10 @@ static int hold_breakpoint_rank(const struct engine *e, const struct count_spec 
 	if (LIST_EMPTY(&row->users))
 		return 0;
 	if (row->per_task)
-		return !breakpoint_fits_tasks(spec) ? -1 : !spec->in_tasks;
+		return spec->cgroup || !breakpoint_fits_tasks(spec) ? -1 : !spec->in_tasks;
+	/* An event that perf switches with its cgroup has the registers for itself. */
+	if (row->source < 0 || (spec->cgroup && !count_slices_cgroup(e, spec)))
+		return -1;
 	return !spec->in_tasks && perf_spec_same(&row->spec, &spec->event) ? 0 : -1;
 }
 
@@ -160,11 +165,28 @@ static int hold_breakpoint_begin(struct count *c, struct count_row *row, struct 
 	return err ? breakpoint_explain(c, err, why) : 0;
 }
 
+static int hold_breakpoint_cgroup(struct count *c, struct count_row *row, struct reason *why)
+{
+	int err = count_slices_cgroup(c->e, &c->spec) ? hold_breakpoint_begin(c, row, why) : 0;
+
+	if (err)
+		return err;
+	c->source = row->source;
+	err = cgroup_new(c, why);
+	count_row_add(c);
+	if (err)
+		count_row_leave(c);
+	return err;
+}
+
 static int hold_breakpoint_process(struct count *c, struct reason *why)
 {
 	struct count_row *row = target_count_row(c->e->targets, c->spec.row);
-	int err = breakpoint_check_near(c, why) ?: hold_breakpoint_begin(c, row, why);
+	int err = breakpoint_check_near(c, why);
 
+	if (!err && c->spec.cgroup)
+		return hold_breakpoint_cgroup(c, row, why);
+	err = err ?: hold_breakpoint_begin(c, row, why);
 	if (err)
 		return err;
 	c->backend = row->per_task ? &backend_task_events : &backend_slices;

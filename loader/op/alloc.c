@@ -121,7 +121,8 @@ static int check_class(struct request *rq, struct allocation *p)
 			    p->class->prefix);
 	if (a->flags & PMC_F_CGROUP && !p->class->ops->cgroups)
 		return deny(why, -EOPNOTSUPP, "PMC_F_CGROUP: class %s counts no cgroups; SOFT, "
-			    "TRACEPOINT, PROBE and the hardware's counters do", p->class->prefix);
+			    "TRACEPOINT, PROBE, BREAKPOINT and the hardware's counters do",
+			    p->class->prefix);
 	missing = caps & ~p->class->info.caps;
 	if (missing & PMC_CAP_INTERRUPT)
 		return deny(why, -EOPNOTSUPP, "class %s cannot sample: %s; use a counting mode",

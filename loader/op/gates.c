@@ -371,8 +371,8 @@ static void gate_cgroups(struct gates *g)
 	}
 	if (count_hidden_switches(g->rq->d->engine, &hidden, &unused))
 		hidden = 0;
-	text_add(l, "perf counts them, because this kernel %s: each PMC of a hardware event takes a "
-		 "counter, and events that only programs count are refused",
+	text_add(l, "perf counts them, because this kernel %s: each PMC of a hardware event takes "
+		 "a counter, and events that only programs count are refused",
 		 hidden ? "hides context switches" : "shows no program a process that is moved");
 	gate_add(g, WIRE_GATE_LIMITS, what, l->at, hidden ? "" :
 		 "on arm64 Linux 6.4 and newer does, with CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS");

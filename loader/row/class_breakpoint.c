@@ -185,7 +185,7 @@ static int class_breakpoint_plan(struct allocation *p, struct reason *why)
 	if (err)
 		return err;
 	q.event = p->name;
-	q.admin = b.kernel || p->system;
+	q.admin = b.kernel || p->system || p->spec.cgroup;
 	q.jailed = p->jailed;
 	err = grant_check(p->by, POINT_BREAKPOINT, p->cred, &q, why);
 	if (!err && b.kernel)
@@ -198,7 +198,7 @@ static int class_breakpoint_plan(struct allocation *p, struct reason *why)
 	p->spec.event.user = p->a->caps & PMC_CAP_USER ||
 			     (p->machine->engine->breakpoints.user_only && !b.kernel);
 	p->spec.event.kernel = p->a->caps & PMC_CAP_SYSTEM;
-	p->spec.in_tasks = !p->system && !b.kernel &&
+	p->spec.in_tasks = !p->system && !p->spec.cgroup && !b.kernel &&
 			   (p->spec.sampling || p->spec.thread || !policy_privileged(p->cred));
 	if (p->spec.in_tasks && !p->spec.sampling && p->a->flags & ALLOCATION_LOGS)
 		return deny(why, -EPERM, "%s: breakpoints of unprivileged owners belong to tasks, "
@@ -217,6 +217,7 @@ static int class_breakpoint_plan(struct allocation *p, struct reason *why)
 
 const struct class_ops class_breakpoint = {
 	.separator = "", .rediscovered = true, .sources = true, .overflows = true, .threads = true,
+	.cgroups = true,
 	.holder = &holder_breakpoint, .add_rows = class_breakpoint_add_rows,
 	.unsignalled = UNSIGNALLED, .plan = class_breakpoint_plan,
 };

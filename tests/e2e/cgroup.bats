@@ -200,6 +200,41 @@ sampled() {
 	pmcstat -q -n 1 "${nine[@]:2}" -O nine.log -t "cgroup:$GROUP/a" true
 }
 
+# stores OPTION...: pmcstat of cgroup a, while three processes store 100 words each, one of them outside
+stores() {
+	for name in deep above beside; do workload $name stores=100; done
+	moves deep a/below
+	moves above a
+	moves beside b
+	rm -f started
+	pmcstat -q "$@" -t "cgroup:$GROUP/a" sh -c ': >started; read -r line <end' 3>&- &
+	tool=$!
+	wait_for test -e started
+	for name in deep above beside; do
+		work $name
+		rest $name
+	done
+	echo >end
+	wait $tool
+}
+
+@test "accesses to an address count, and are samples, of every process in the cgroup" {
+	need_breakpoints
+	local word
+
+	word=breakpoint:0x$(nm "$BUILD/tests/load" | awk '$3 == "load_word" { print $1 }'):w
+
+	mkfifo end
+	stores --csv -C -o rows -p "$word" -p "$word"
+	unless_hidden "$(<rows)"
+	[[ "$(tail -n 1 rows)" == *,200,200 ]]
+	stores -n 10 -P "$word" -O log
+	sampled log >samples
+	cat samples
+	[ "$(awk '{ n += $3 } END { print n }' samples)" -eq 20 ]
+	refute grep " ${WORKLOAD[beside]} " samples
+}
+
 @test "pmc record -p cgroup: names programs and functions of processes in it" {
 	dash -c 'while :; do :; done' 3>&- &
 	WORKLOAD[spinner]=$!

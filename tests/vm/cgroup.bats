@@ -106,6 +106,37 @@ END
 	[ "${lines[-1]}" = "40 35 400" ]
 }
 
+@test "stores to a word by the processes of a cgroup, and samples of them" {
+	local word
+
+	word=breakpoint:$(readelf -sW "${PMCBPF_VM_OVERLAY:-$VM_OUT/vm/overlay}/$VM_ARCH/usr/bin/load" |
+		awk '$8 == "load_word" { print "0x" $2; exit }'):w
+	# No shell is in the cgroup: it may have something of its own at this address.
+	# shellcheck disable=SC2016 # the guest's shell expands it
+	in_cgroups 'mkdir -p cgroup/a/below
+		stores() {
+			rm -f out.* started end
+			for n in 100 10 1000; do
+				load -w stores=$n >out.$n & eval "w$n=$!"
+				until grep -q ready out.$n; do usleep 20000; done
+			done
+			echo $w100 >cgroup/a/below/cgroup.procs
+			echo $w10 >cgroup/a/cgroup.procs
+			pmcstat -q "$@" -t cgroup:/tmp/cgroup/a sh -c ": >started; until [ -e end ]; do usleep 20000; done" & p=$!
+			until [ -e started ]; do usleep 20000; kill -0 $p || exit; done
+			kill -USR1 $w100 $w10 $w1000
+			until [ "$(cat out.* | grep -c ^all)" -eq 6 ]; do usleep 20000; done
+			: >end; wait $p; kill $w100 $w10 $w1000
+		}
+		stores --csv -C -o rows -p $1; tail -n 1 rows
+		stores -n 10 -P $1 -O log; pmcstat -q -R log | grep -c ^callchain
+		wait; rmdir cgroup/a/below cgroup/a; umount cgroup' "$word"
+	echo "$output"
+	status_is 0
+	[[ "${lines[-2]}" == *,110 ]]
+	[ "${lines[-1]}" = 11 ]
+}
+
 # Where no program sees a task that is moved, perf counts.
 perf_counts() { [ "$VM_KERNEL" = 6.1-arm64 ]; }
 
