@@ -78,6 +78,7 @@ __u32 hits_over = 0;		/* the slot is another instance's; this one is being detac
 /* The PMCs of each CPU, 0: none; and those of cgroups. */
 __u32 cpu_samplers[ABI_MAX_CPUS][ABI_CPU_SAMPLERS] = {};
 struct abi_cgroup_sampler cgroup_samplers[ABI_CGROUP_SAMPLERS] = {};
+__u32 cgroup_samplers_n = 0;
 __u64 skips_seen[ABI_MAX_CPUS] = {};
 
 /* --- which PMCs ------------------------------------------------------------------------------- */
@@ -297,7 +298,8 @@ static __always_inline void hit_count(void *ctx, u64 ip)
 	before = hits_skipped(c, cpu, 1);
 	for (u32 i = 0; i < ABI_CPU_SAMPLERS; i++)
 		hit_take(&h, cpu_samplers[cpu & (ABI_MAX_CPUS - 1)][i]);
-	hit_take_cgroups(&h);
+	if (cgroup_samplers_n)
+		hit_take_cgroups(&h);
 	hit_take_members(&h);
 	if (h.due)
 		bpf_loop(h.n, hit_sample, &at, 0);

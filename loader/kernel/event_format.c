@@ -84,7 +84,8 @@ bool event_format_next(const char **text, struct event_field *f)
 	return line;
 }
 
-int event_format_shape(const char *text, struct abi_record_shape *shape, struct reason *why)
+int event_format_shape(const char *text, bool call, struct abi_record_shape *shape,
+		       struct reason *why)
 {
 	struct event_field f;
 
@@ -93,6 +94,8 @@ int event_format_shape(const char *text, struct abi_record_shape *shape, struct 
 		if (!*f.name || f.offset > ABI_RAW || f.size > ABI_RAW - f.offset)
 			return deny(why, -EOPNOTSUPP, "raw: a field of the event is unknown, or "
 				    "more than %u bytes from the first", ABI_RAW);
+		if (f.elsewhere && call)
+			continue;
 		if (f.offset + f.size > shape->bytes)
 			shape->bytes = f.offset + f.size;
 		if (!f.elsewhere)

@@ -30,8 +30,12 @@ struct event_field {
  */
 bool event_format_next(const char **text, struct event_field *f);
 
-/* The record's fixed part, and what is behind it.  -EOPNOTSUPP: programs cannot copy such one. */
-int event_format_shape(const char *text, struct abi_record_shape *shape, struct reason *why);
+/*
+ * The record's fixed part, and what is behind it.  `call`: of a system call, whose program gets the
+ * arguments only, without texts that these point to.  -EOPNOTSUPP: programs cannot copy such one.
+ */
+int event_format_shape(const char *text, bool call, struct abi_record_shape *shape,
+		       struct reason *why);
 
 /* Calls fn() for each field of the event "SYSTEM:NAME". */
 int event_format_each(const char *name, void (*fn)(void *arg, const struct event_field *f),

@@ -28,6 +28,7 @@ struct node {
 
 struct parser {
 	const char *format, *text;	/* of the event; the whole filter */
+	bool call;			/* of a system call: texts are missing */
 	const char *at;
 	struct abi_filter *to;
 	struct node node[NODES];
@@ -328,7 +329,8 @@ static void field_take(struct parser *p, struct field *f)
 	while (isalnum((unsigned char)p->at[len]) || p->at[len] == '_')
 		len++;
 	snprintf(name, sizeof(name), "%.*s", (int)len, p->at);
-	if (!len || len >= sizeof(name) || !field_find(p->format, name, f)) {
+	if (!len || len >= sizeof(name) || !field_find(p->format, name, f) ||
+	    (p->call && (f->operand == ABI_OPERAND_DATA || f->operand == ABI_OPERAND_REL))) {
 		snprintf(what, sizeof(what), "programs cannot read \"%s\"", name);
 		parser_fail(p, -EOPNOTSUPP, what);
 		return;
@@ -431,11 +433,11 @@ static void part_link(struct parser *p, unsigned int part, unsigned int at, unsi
 	}
 }
 
-int hit_filter_compile(const char *format, const char *filter, struct abi_filter *to,
+int hit_filter_compile(const char *format, bool call, const char *filter, struct abi_filter *to,
 		       struct reason *why)
 {
 	struct parser p = {
-		.format = format, .text = filter, .at = filter, .to = to, .why = why,
+		.format = format, .call = call, .text = filter, .at = filter, .to = to, .why = why,
 	};
 	unsigned int whole;
 

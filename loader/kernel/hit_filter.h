@@ -10,10 +10,11 @@
 #include "loader/base/base.h"
 
 /*
- * `format`: the text of the event's format file.  -EOPNOTSUPP: programs cannot evaluate it, with
- * the part that they cannot; -EINVAL: it is no filter.
+ * `format`: the text of the event's format file; `call`: of a system call, whose program gets the
+ * arguments only, without texts that these point to.  -EOPNOTSUPP: programs cannot evaluate it,
+ * with the part that they cannot; -EINVAL: it is no filter.
  */
-int hit_filter_compile(const char *format, const char *filter, struct abi_filter *to,
+int hit_filter_compile(const char *format, bool call, const char *filter, struct abi_filter *to,
 		       struct reason *why);
 
 #endif

@@ -236,6 +236,7 @@ int hit_sampler_add_cgroup(struct hit_sampler *h, const struct abi_cgroup_sample
 			list[i].id = of->id;
 			list[i].level = of->level;
 			__atomic_store_n(&list[i].tag, of->tag, __ATOMIC_RELEASE);
+			h->skel->bss->cgroup_samplers_n++;
 			return 0;
 		}
 	return -ENOSPC;
@@ -246,6 +247,8 @@ void hit_sampler_drop_cgroup(struct hit_sampler *h, uint32_t tag)
 	struct abi_cgroup_sampler *list = h->skel->bss->cgroup_samplers;
 
 	for (unsigned int i = 0; i < ABI_CGROUP_SAMPLERS; i++)
-		if (list[i].tag == tag)
+		if (list[i].tag == tag) {
+			h->skel->bss->cgroup_samplers_n--;
 			__atomic_store_n(&list[i].tag, 0, __ATOMIC_RELEASE);
+		}
 }

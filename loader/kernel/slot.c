@@ -262,9 +262,10 @@ int slot_compile(struct slot *s, struct reason *why)
 	if (format && !s->compiled)
 		err = deny(why, -ENOMEM, "no memory for a filter");
 	if (s->compiled && *s->filter)
-		err = hit_filter_compile(format, s->filter, &s->compiled->filter, why);
+		err = hit_filter_compile(format, s->way == SLOT_CALL, s->filter,
+					 &s->compiled->filter, why);
 	if (s->compiled && s->raw && !err)
-		err = event_format_shape(format, &s->compiled->record, why);
+		err = event_format_shape(format, s->way == SLOT_CALL, &s->compiled->record, why);
 	free(format);
 	return err;
 }

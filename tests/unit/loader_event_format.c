@@ -61,19 +61,23 @@ static void fields_have_the_kinds_of_their_types(void **state)
 
 static void a_shape_ends_behind_the_last_field(void **state)
 {
+	static const char texts[] = COMMON LINE("int a", 8, 4, 1)
+		LINE("__data_loc char[] b", 12, 4, 0) LINE("__rel_loc char[] c", 16, 4, 0);
 	struct abi_record_shape shape;
 
-	assert_int_equal(event_format_shape(COMMON, &shape, &why), 0);
+	assert_int_equal(event_format_shape(COMMON, false, &shape, &why), 0);
 	assert_int_equal(shape.bytes, 8);
 	assert_int_equal(shape.n, 0);
-	assert_int_equal(event_format_shape(COMMON LINE("int a", 8, 4, 1)
-					    LINE("__data_loc char[] b", 12, 4, 0)
-					    LINE("__rel_loc char[] c", 16, 4, 0), &shape, &why), 0);
+	assert_int_equal(event_format_shape(texts, false, &shape, &why), 0);
 	assert_int_equal(shape.bytes, 20);
 	assert_int_equal(shape.n, 2);
 	assert_int_equal(shape.word[0], 12);
 	assert_int_equal(shape.word[1], 16);
 	assert_int_equal(shape.behind, 2);
+	/* Of a system call there are the arguments only. */
+	assert_int_equal(event_format_shape(texts, true, &shape, &why), 0);
+	assert_int_equal(shape.bytes, 12);
+	assert_int_equal(shape.n, 0);
 }
 
 static void what_no_program_copies_is_refused(void **state)
@@ -88,14 +92,14 @@ static void what_no_program_copies_is_refused(void **state)
 	char many[4096] = COMMON;
 
 	for (size_t i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++) {
-		assert_int_equal(event_format_shape(unknown[i], &shape, &why), -EOPNOTSUPP);
+		assert_int_equal(event_format_shape(unknown[i], false, &shape, &why), -EOPNOTSUPP);
 		assert_non_null(strstr(why.text, "is unknown"));
 	}
 	for (unsigned int i = 0; i <= ABI_RECORD_WORDS; i++)
 		snprintf(many + strlen(many), sizeof(many) - strlen(many),
 			 "\tfield:__data_loc char[] a%u;\toffset:%u;\tsize:4;\tsigned:0;\n", i,
 			 8 + 4 * i);
-	assert_int_equal(event_format_shape(many, &shape, &why), -EOPNOTSUPP);
+	assert_int_equal(event_format_shape(many, false, &shape, &why), -EOPNOTSUPP);
 	assert_non_null(strstr(why.text, "more than 16 texts"));
 }
 

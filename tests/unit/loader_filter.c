@@ -30,7 +30,7 @@ static struct reason why;
 
 static int compile(const char *text)
 {
-	return hit_filter_compile(format, text, &filter, &why);
+	return hit_filter_compile(format, false, text, &filter, &why);
 }
 
 /* Follows the conditions, which compare a, b and c with 1; bit 0, 1 and 2 of `values`. */
@@ -217,6 +217,11 @@ static void what_programs_cannot_evaluate_is_refused_with_its_place(void **state
 		assert_int_equal(compile(cases[i].text), cases[i].err);
 		assert_non_null(strstr(why.text, cases[i].reason));
 	}
+	/* Of a system call there are the arguments only. */
+	assert_int_equal(hit_filter_compile(format, true, "a == 1 || near ~ 'x*'", &filter, &why),
+			 -EOPNOTSUPP);
+	assert_non_null(strstr(why.text, "character 11: programs cannot read \"near\""));
+	assert_int_equal(hit_filter_compile(format, true, "prev_comm ~ 'x*'", &filter, &why), 0);
 }
 
 /* `n` times the unit, between a beginning and an end. */

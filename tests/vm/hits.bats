@@ -78,6 +78,14 @@ samples_are() {
 	samples -n 1 -P "$CALL,raw" -P "${CALL/enter/exit},raw" load calls=20
 	[ "$(sed -n 's/^values .* raw={__syscall_nr=[0-9]* policy=\([0-9]*\)}$/\1/p' <<<"$text" | sort | uniq -c | xargs)" = "10 0 10 1" ]
 	[ "$(sed -n 's/^values .* raw={__syscall_nr=[0-9]* ret=\([0-9]*\)}$/\1/p' <<<"$text" | sort | uniq -c | xargs)" = "10 0 10 99" ]
+	# Newer kernels record the path as well, which a program at a system call does not get.
+	if vm grep -q __filename_val /sys/kernel/tracing/events/syscalls/sys_enter_openat/format; then
+		samples -n 1 -P syscalls:sys_enter_openat,raw cat /dev/null
+		grep -qE '^values .* raw=\{__syscall_nr=[0-9]+ .* mode=[0-9]+ __filename_val=\?\}$' <<<"$text"
+		run ! grep -E '__filename_val=[^?]' <<<"$text"
+		run vm pmcstat -q -n 1 -P 'syscalls:sys_enter_openat,filter=__filename_val ~ "*null"' -O /tmp/log true
+		[[ $output == *'can be counted, not sampled: character 1: programs cannot read "__filename_val"'* ]]
+	fi
 	if [[ $VM_KERNEL == 6.1-* ]]; then
 		run vm pmcstat -q -n 1 -P sched:sched_process_exec,raw -O /tmp/log true
 		[[ $output == *'before Linux 6.7 hits are sampled without their records (raw)'* ]]
