@@ -9,6 +9,7 @@
  *	file.h		small files of /proc and /sys
  *	text.h		texts built piece by piece
  *	fiber.h		operations that give up the CPU: only the event loop's thread
+ *	worker.h	threads beside the event loop
  *	caps.h		the capabilities that the daemon keeps: only main.c
  *
  * All but fibers may be called by any thread.
@@ -25,5 +26,6 @@
 #include "messages.h"
 #include "text.h"
 #include "version.h"
+#include "worker.h"
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* See load_thread.h. */
 #include <pthread.h>
-#include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
@@ -128,14 +127,8 @@ static void *load_thread_work(void *arg)
 
 static bool load_thread_start(struct load_thread *t)
 {
-	sigset_t all, before;
-
-	if (t->started)
-		return true;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	t->started = !pthread_create(&t->thread, NULL, load_thread_work, t);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (!t->started)
+		t->started = !worker_start(&t->thread, load_thread_work, t, 0);
 	return t->started;
 }
 

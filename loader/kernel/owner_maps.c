@@ -9,7 +9,6 @@
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -235,7 +234,6 @@ int owner_maps_new(const struct engine *e, struct owner_maps **out, struct reaso
 {
 	struct owner_maps *p = calloc(1, sizeof(*p));
 	pthread_condattr_t monotonic;
-	sigset_t all, before;
 	int err;
 
 	if (!p)
@@ -253,10 +251,7 @@ int owner_maps_new(const struct engine *e, struct owner_maps **out, struct reaso
 	if (p->vacant < 0)
 		return deny(why, p->vacant, "cannot make a map of counts: %s",
 			    strerror(-p->vacant));
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	err = -pthread_create(&p->thread, NULL, owner_maps_work, p);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	err = worker_start(&p->thread, owner_maps_work, p, 0);
 	p->started = !err;
 	return err ? deny(why, err, "cannot start a thread: %s", strerror(-err)) : 0;
 }

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <malloc.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -212,16 +211,11 @@ static void *thread_run(void *arg)
 
 static int thread_start(struct ktr *k, struct reason *why)
 {
-	sigset_t all, before;
-	int err;
+	int err = worker_start(&k->thread, thread_run, k, 0);
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	err = pthread_create(&k->thread, NULL, thread_run, k);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	k->started = !err;
-	return err ? deny(why, -err, "cannot start the thread of the trace rings: %s",
-			  strerror(err)) : 0;
+	return err ? deny(why, err, "cannot start the thread of the trace rings: %s",
+			  strerror(-err)) : 0;
 }
 
 int ktr_new(struct ktr **out, unsigned int ncpu, struct reason *why)

@@ -182,11 +182,11 @@ static void table_serve(struct kernel_names *n)
 	/* The reader has released the lock and is about to end. */
 	if (n->started)
 		pthread_join(n->thread, NULL);
-	err = pthread_create(&n->thread, NULL, table_read, n);
+	err = worker_start(&n->thread, table_read, n, 0);
 	n->started = !err;
 	if (!err)
 		return;
-	names_complain(n, -err);
+	names_complain(n, err);
 	pthread_mutex_lock(&n->lock);
 	n->reading = false;
 	n->hidden = true;

@@ -261,14 +261,8 @@ static struct logfile *logfile_alloc(struct logpool *pool, const struct logfile_
 /* Signals go to the loop; the thread takes the kick only. */
 static int log_start_writer(struct logfile *l, struct reason *why)
 {
-	sigset_t all, before;
-	int err;
+	int err = worker_start(&l->thread, log_writer, l, LOG_KICK);
 
-	sigfillset(&all);
-	sigdelset(&all, LOG_KICK);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	err = -pthread_create(&l->thread, NULL, log_writer, l);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return err ? deny(why, err, "cannot start a thread to write the log: %s", strerror(-err)) :
 		     0;
 }
