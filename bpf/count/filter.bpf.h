@@ -71,11 +71,23 @@ static __always_inline bool number_holds(const volatile struct abi_condition *p,
  * same character again.
  */
 struct text {
-	const void *at;			/* in the kernel's memory */
+	const void *at;			/* in the kernel's memory, or … */
+	u32 user;			/* … in the program's */
 	u32 next, end;			/* the current character; behind the last one */
 	u32 first, length;		/* of the pattern */
 	u32 matched, comparison;
 };
+
+static __always_inline u8 text_read(const void *at, bool user)
+{
+	u8 c = 0;
+
+	if (user)
+		bpf_probe_read_user(&c, 1, at);
+	else
+		bpf_probe_read_kernel(&c, 1, at);
+	return c;
+}
 
 static __always_inline char pattern_at(const struct text *t, u32 i)
 {
@@ -97,11 +109,11 @@ static __always_inline bool text_decided(const struct text *t)
 static long text_next(u32 i, struct text *t)
 {
 	u32 n = t->matched;
-	char c = 0;
+	char c;
 
 	if (t->next >= t->end)
 		return 1;
-	bpf_probe_read_kernel(&c, 1, t->at + t->next);
+	c = (char)text_read(t->at + t->next, t->user);
 	if (!c) {
 		t->end = t->next;
 		return 1;
@@ -123,6 +135,7 @@ static long text_next(u32 i, struct text *t)
 /* A glob is compared in one pass, whatever the pattern. */
 struct glob_run {
 	const void *at;
+	u32 user;
 	u32 next, end, which;
 	u64 state;
 };
@@ -130,11 +143,11 @@ struct glob_run {
 static long glob_next(u32 i, struct glob_run *r)
 {
 	const volatile struct abi_glob *g = &filter.glob[r->which & (ABI_GLOBS - 1)];
-	u8 c = 0;
+	u8 c;
 
 	if (r->next >= r->end)
 		return 1;
-	bpf_probe_read_kernel(&c, 1, r->at + r->next);
+	c = text_read(r->at + r->next, r->user);
 	if (!c)
 		return 1;
 	r->state = (r->state & g->takes[c]) << 1 | (r->state & g->stars);
@@ -142,29 +155,30 @@ static long glob_next(u32 i, struct glob_run *r)
 	return !r->state;
 }
 
-static __noinline bool glob_holds(const void *at, u32 length, u32 which)
+static __noinline bool glob_holds(const void *at, u32 length, u32 which, bool user)
 {
 	const volatile struct abi_condition *p = &filter.condition[which & (ABI_CONDITIONS - 1)];
 	struct glob_run r = {
 		.at = at, .end = length ?: TEXT_MAX, .next = filter_begin, .which = p->text,
-		.state = 1 | filter_begin,
+		.state = 1 | filter_begin, .user = user,
 	};
 
 	bpf_loop(r.end, glob_next, &r, 0);
 	return r.state >> (p->length & 63) & 1;
 }
 
-static __noinline bool text_holds(const void *at, u32 length, u32 which)
+static __noinline bool text_holds(const void *at, u32 length, u32 which, bool user)
 {
 	const volatile struct abi_condition *p = &filter.condition[which & (ABI_CONDITIONS - 1)];
 	/* Without a length the text ends with NUL. */
 	struct text t = {
 		.at = at, .first = p->text, .length = p->length, .comparison = p->comparison,
 		.end = length ?: TEXT_MAX, .next = filter_begin, .matched = filter_begin,
+		.user = user,
 	};
 
 	if (t.comparison == ABI_COMPARE_GLOB)
-		return glob_holds(at, length, which);
+		return glob_holds(at, length, which, user);
 	if (t.comparison != ABI_COMPARE_WHOLE && length < t.length)
 		return false;
 	if (!text_decided(&t))
@@ -175,6 +189,19 @@ static __noinline bool text_holds(const void *at, u32 length, u32 which)
 	return t.matched == t.length || (t.comparison == ABI_COMPARE_WHOLE && t.end == length);
 }
 
+/* The kernel reads as much, without a fault; it takes no text for one that is not in memory. */
+static __always_inline bool user_text_holds(const volatile struct abi_condition *p, void *record,
+					    u32 which)
+{
+	u64 at = 0;
+	u8 first;
+
+	bpf_probe_read_kernel(&at, sizeof(at), record + p->offset);
+	if (bpf_probe_read_user(&first, 1, (void *)at))
+		return false;
+	return text_holds((void *)at, ABI_USER_TEXT, which, true) != p->is_not;
+}
+
 static __always_inline bool text_condition_holds(const volatile struct abi_condition *p,
 						 void *record, u32 which)
 {
@@ -182,13 +209,15 @@ static __always_inline bool text_condition_holds(const volatile struct abi_condi
 	const void *at = record + p->offset;
 	u32 word = 0;
 
+	if (p->operand == ABI_OPERAND_USER)
+		return user_text_holds(p, record, which);
 	if (p->operand == ABI_OPERAND_COMM)
-		return text_holds(task->comm, sizeof(task->comm), which);
+		return text_holds(task->comm, sizeof(task->comm), which, false);
 	if (p->operand == ABI_OPERAND_TEXT)
-		return text_holds(at, p->size, which);
+		return text_holds(at, p->size, which, false);
 	bpf_probe_read_kernel(&word, sizeof(word), at);
 	at = p->operand == ABI_OPERAND_REL ? at + sizeof(word) : record;
-	return text_holds(at + (word & 0xffff), word >> 16, which);
+	return text_holds(at + (word & 0xffff), word >> 16, which, false);
 }
 
 struct filter_run {

@@ -14,6 +14,7 @@
 #define ABI_PATTERN	  128u		/* characters of one; a power of two */
 #define ABI_GLOBS	  4u		/* patterns that lib/glob.c compares; a power of two */
 #define ABI_GLOB	  63u		/* of each: characters, "?" and "[…]" */
+#define ABI_USER_TEXT	  1023u		/* characters of a program's text, as the kernel reads */
 
 /* The value that a condition compares. */
 enum abi_operand {
@@ -23,6 +24,7 @@ enum abi_operand {
 	ABI_OPERAND_TEXT,		/* `size` bytes of the record, or up to a NUL */
 	ABI_OPERAND_DATA,		/* a word has the text's place and length */
 	ABI_OPERAND_REL,		/* … its place from behind this word on */
+	ABI_OPERAND_USER,		/* a field has the text's address in the program */
 	ABI_OPERAND_COMM,
 };
 enum abi_comparison {
@@ -52,7 +54,8 @@ struct abi_condition {
 	__u8 operand, comparison;
 	__u8 is_signed;
 	__u8 yes, no;			/* the next condition */
-	__u8 pad[3];
+	__u8 is_not;			/* USER: inverted, but false if it cannot be read */
+	__u8 pad[2];
 };
 
 /*

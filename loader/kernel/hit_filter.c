@@ -41,7 +41,7 @@ struct parser {
 struct field {
 	enum abi_operand operand;
 	unsigned int offset, size;
-	bool is_signed, is_text;
+	bool is_signed, is_text, is_address;
 };
 
 static void parser_fail(struct parser *p, int err, const char *what)
@@ -92,6 +92,7 @@ static bool field_take_format(struct field *f, const struct event_field *from)
 	*f = (struct field){
 		.operand = ABI_OPERAND_FIELD, .offset = from->offset, .size = from->size,
 		.is_signed = from->is_signed, .is_text = from->is_array,
+		.is_address = from->is_address,
 	};
 	if (from->elsewhere)
 		f->operand = from->behind ? ABI_OPERAND_REL : ABI_OPERAND_DATA;
@@ -320,6 +321,17 @@ static const struct comparison *comparison_take(struct parser *p)
 	return NULL;
 }
 
+/* FIELD.ustring: the text in the program's memory to which the field points. */
+static void field_take_user(struct parser *p, struct field *f)
+{
+	if (!f->is_address || f->size != 8) {
+		parser_fail(p, -EOPNOTSUPP, "the field does not point to a text of the program");
+		return;
+	}
+	f->operand = ABI_OPERAND_USER;
+	f->is_text = true;
+}
+
 static void field_take(struct parser *p, struct field *f)
 {
 	char name[EVENT_FIELD_NAME], what[EVENT_FIELD_NAME + 64];
@@ -336,6 +348,8 @@ static void field_take(struct parser *p, struct field *f)
 		return;
 	}
 	p->at += len;
+	if (parser_takes(p, ".ustring"))
+		field_take_user(p, f);
 }
 
 static unsigned int condition_parse(struct parser *p)
@@ -367,6 +381,10 @@ static unsigned int condition_parse(struct parser *p)
 	else
 		parser_fail(p, -EINVAL, "a pattern has quotes");
 	node = node_new(p, NODE_CONDITION, p->to->n++, 0);
+	if (f.operand == ABI_OPERAND_USER) {
+		c->is_not = is_not;
+		return node;
+	}
 	return is_not ? node_new(p, NODE_NOT, node, 0) : node;
 }
 

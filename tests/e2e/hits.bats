@@ -222,6 +222,25 @@ CALL=syscalls:sys_enter_sched_get_priority_max
 	samples_are 50
 }
 
+@test "a filter of texts in the program's memory chooses the system calls that are sampled, as the kernel's own counts them" {
+	need_calls
+	local open=syscalls:sys_enter_openat path
+
+	path=$PWD/a_file_to_open
+	: >"$path"
+	samples -n 1 -P "$open,filter=filename.ustring == \"$path\"" -P "$open,filter=filename.ustring ~ \"*to_open\"" \
+		-P "$open,filter=filename.ustring ~ \"$PWD*\"" -P "$open,filter=filename.ustring ~ \"*a?file_[s-u]o*\" && dfd != 3" \
+		-P "$open,filter=filename.ustring ~ \"*_to_\"" -P "$open,filter=filename.ustring == \"${path}s\"" \
+		-P "$open,filter=!(filename.ustring ~ \"*to_open\") && flags < 0" \
+		-E -p "$open,filter=filename.ustring ~ \"*to_open\"" cat "$path" "$path"
+	samples_are 2 2 2 2 0 0 0 0
+	grep -qx 'exitval .* 2' text
+	# Inverted, too, a text that is not in memory is no hit.
+	samples -n 1 -P "$open,filter=filename.ustring != \"$path\"" -P $open,raw cat "$path"
+	mapfile -t has < <(awk '$1 ~ /^allocate/ { id[++n] = $2 } $1 == "callchain" { has[$3]++ } END { print has[id[1]] + 0; print has[id[2]] + 0 }' text)
+	[ "${has[0]}" -lt "${has[1]}" ]
+}
+
 # PERF-306
 @test "a filter of texts chooses the hits inside of the kernel that are sampled" {
 	exec=sched:sched_process_exec

@@ -184,6 +184,27 @@ static void a_pattern_has_a_star_at_its_beginning_and_end(void **state)
 	assert_memory_equal(filter.again, "\0\0\1\0\1\2", 6);
 }
 
+/* The program's own texts: an inverted comparison stays one condition. */
+static void a_text_of_the_program_is_compared_where_the_field_points(void **state)
+{
+	const struct abi_condition *c = &filter.condition[0];
+
+	assert_int_equal(compile("user.ustring != 'ab' && a == 1"), 0);
+	assert_int_equal(filter.n, 2);
+	assert_int_equal(c->operand, ABI_OPERAND_USER);
+	assert_int_equal(c->comparison, ABI_COMPARE_WHOLE);
+	assert_int_equal(c->offset, 32);
+	assert_true(c->is_not);
+	assert_int_equal(c->yes, 1);
+	assert_int_equal(c->no, ABI_FILTER_NO_HIT);
+	assert_int_equal(compile("user.ustring ~ '!*b?c'"), 0);
+	assert_int_equal(c->comparison, ABI_COMPARE_GLOB);
+	assert_true(c->is_not);
+	assert_int_equal(compile("!(user.ustring ~ '*b')"), 0);
+	assert_false(c->is_not);
+	assert_int_equal(c->yes, ABI_FILTER_NO_HIT);
+}
+
 static void what_programs_cannot_evaluate_is_refused_with_its_place(void **state)
 {
 	static const struct {
@@ -196,7 +217,9 @@ static void what_programs_cannot_evaluate_is_refused_with_its_place(void **state
 		{ "path ~ 'a*aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa'",
 		  "the pattern is too long", -EOPNOTSUPP },
 		{ "user == 'x'", "a text cannot be compared", -EOPNOTSUPP },
-		{ "user.ustring == 'x'", "no comparison", -EOPNOTSUPP },
+		{ "user.ustring == 1", "a number cannot be compared", -EOPNOTSUPP },
+		{ "a.ustring == 'x'", "the field does not point to a text", -EOPNOTSUPP },
+		{ "path.ustring == 'x'", "the field does not point to a text", -EOPNOTSUPP },
 		{ "a == 1 || words == 1", "character 11: programs cannot read \"words\"",
 		  -EOPNOTSUPP },
 		{ "cpus & CPUS{1}", "programs cannot read \"cpus\"", -EOPNOTSUPP },
@@ -265,6 +288,7 @@ int main(void)
 		cmocka_unit_test(a_value_is_a_field_or_a_name_that_all_events_have),
 		cmocka_unit_test(a_pattern_has_a_star_at_its_beginning_and_end),
 		cmocka_unit_test(a_glob_matches_what_the_kernel_matches),
+		cmocka_unit_test(a_text_of_the_program_is_compared_where_the_field_points),
 		cmocka_unit_test(what_programs_cannot_evaluate_is_refused_with_its_place),
 		cmocka_unit_test(long_and_deep_filters_are_taken_or_refused),
 	};

@@ -50,6 +50,12 @@ samples_are() {
 	samples -n 1 -P "$CALL,filter=policy == 1" -n 10 -P "$CALL,filter=policy == 1" \
 		-n 1 -P "${CALL/enter/exit},filter=ret < 99 && comm == \"load\"" load calls=1000
 	samples_are 500 50 500
+	# Texts of the program, which the kernel reads as well.
+	samples -n 1 -P 'syscalls:sys_enter_openat,filter=filename.ustring ~ "/dev/n*"' \
+		-P 'syscalls:sys_enter_openat,filter=filename.ustring ~ "*?ull"' -P 'syscalls:sys_enter_openat,filter=filename.ustring == "/dev/nul"' \
+		-E -p 'syscalls:sys_enter_openat,filter=filename.ustring ~ "/dev/n*"' cat /dev/null /dev/null
+	samples_are 2 2 0 0
+	grep -qx 'exitval .* 2' <<<"$text"
 	if [[ $VM_KERNEL == 6.1-* ]]; then
 		run vm pmcstat -q -n 1 -P 'kmem:kmalloc,filter=bytes_req > 0' -O /tmp/log true
 		[[ $output == *'before Linux 6.7 hits are sampled without a filter'* ]]
