@@ -12,6 +12,7 @@
 #include "cgroup_hits.h"
 #include "cgroup_slices.h"
 #include "count_pay.h"
+#include "hold_breakpoint.h"
 #include "holder.h"
 
 /*
@@ -79,6 +80,19 @@ void cgroup_close_event(const struct count *c, int fd)
 		close(fd);
 }
 
+/* A breakpoint's register may be on its way back. */
+int cgroup_open_event(const struct count *c, const struct perf_event_spec *spec, int folder,
+		      unsigned int cpu)
+{
+	uint64_t since = 0;
+	int fd;
+
+	do
+		fd = perf_open_cgroup(spec, folder, cpu);
+	while (hold_breakpoint_comes(c, fd, &since));
+	return fd;
+}
+
 int cgroup_refused(const struct count *c, int folder, int err, struct reason *why)
 {
 	if (faccessat(folder, "cgroup.procs", F_OK, 0))
@@ -116,7 +130,7 @@ static int cgroup_try(const struct count *c, int folder, struct reason *why)
 	int fd = -ENXIO;
 
 	for (unsigned int cpu = 0; cpu < c->e->ncpu && fd == -ENXIO; cpu++)
-		fd = perf_open_cgroup(&spec, folder, cpu);
+		fd = cgroup_open_event(c, &spec, folder, cpu);
 	if (fd < 0)
 		return cgroup_refused(c, folder, fd, why);
 	if (c->cgroup->fds)

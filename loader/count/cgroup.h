@@ -22,6 +22,9 @@ int cgroup_new(struct count *c, struct reason *why);
 /* Gives everything back except for the source of a row or a tracepoint. */
 void cgroup_free(struct count *c);
 
+/* Opens the PMC's event of the cgroup on a CPU; -ENXIO: it is offline. */
+int cgroup_open_event(const struct count *c, const struct perf_event_spec *spec, int folder,
+		      unsigned int cpu);
 /* The reason why perf does not take the cgroup. */
 int cgroup_refused(const struct count *c, int folder, int err, struct reason *why);
 int cgroup_deny_lost(const struct count *c, int err, struct reason *why);

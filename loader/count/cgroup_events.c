@@ -52,7 +52,7 @@ static int cgroup_events_start(struct count *c, struct reason *why)
 
 	count_period_fill(c, &spec);
 	for (unsigned int cpu = 0; cpu < c->e->ncpu && !err; cpu++) {
-		int fd = perf_open_cgroup(&spec, g->folder, cpu);
+		int fd = cgroup_open_event(c, &spec, g->folder, cpu);
 
 		if (fd >= 0)
 			g->fds[cpu] = fd;

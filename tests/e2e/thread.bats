@@ -224,6 +224,7 @@ renumbers() {
 	[[ "$(tail -n 1 rows)" == *",10" ]]
 	# The program has the file from its exec on only.
 	mkfifo go
+	rm rows
 	sh -c 'read -r line <go; load calls=5; exec load calls=30' 3>&- &
 	w=$!
 	counts_from_now -p "$call" -t "tid:$w"

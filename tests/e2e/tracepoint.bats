@@ -340,20 +340,23 @@ os.execvp('load', ['load', 'calls=30'])"
 # Those that count processes come last, because the kernel may hide a switch of these.
 @test "the examples of pmc.tracepoint(3)" {
 	local n
-	mapfile -t examples < <(sed -n 's/^\.Dl //p' "$BATS_TEST_DIRNAME/../../man/pmc.tracepoint.3")
-	[ ${#examples[@]} -eq 5 ]
+	mapfile -t examples < <(sed -n '/^\.Dl /{s///;s/\\(dq/"/g;p}' "$BATS_TEST_DIRNAME/../../man/pmc.tracepoint.3")
+	[ ${#examples[@]} -eq 7 ]
 	printf 'all:\n\t@cat Makefile | wc -l\n' >Makefile
-	for n in 1 2; do
+	run bash -c "${examples[3]}"
+	status_is 0
+	grep -q '^values .* raw={filename="[^"]*/make" pid=' <<<"$output"
+	for n in 1 2 4; do
 		run bash -c "exec ${examples[n]} >/dev/null"
 		status_is 0
 		grep -q 'samples in "pmc.log"' <<<"$output"
 	done
-	bash -c "exec ${examples[3]}" >rows 2>&1 3>&- &
+	bash -c "exec ${examples[5]}" >rows 2>&1 3>&- &
 	wait_for grep -q '^ *[0-9]' rows
 	kill -INT $!
 	wait $! || { cat rows; return 1; }
 	grep -q 'sched:sched_switch' rows
-	for n in 0 4; do
+	for n in 0 6; do
 		run bash -c "exec ${examples[n]} >/dev/null"
 		[ "$status" -eq 0 ] || unless_hidden "$output"
 		status_is 0
