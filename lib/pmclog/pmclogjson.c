@@ -16,8 +16,6 @@
 #include "lib/base/logvalues.h"
 #include "lib/pmc/pmc.h"
 
-#define FIELDS_MAX 64u			/* of a record; the object has an end, whatever a log has */
-
 static void json_value(struct json *j, const char *key, const char *format, uint64_t value)
 {
 	char text[24];
@@ -86,7 +84,8 @@ static void json_branches(struct json *j, const char *key, const uint64_t *at)
 
 /*
  * {"NAME": "…", …}, null where a field is not in the record; behind it the bytes that the whole
- * record has, if it is cut.  Together the fields of an honest log have at most the record's bytes.
+ * record has, if it is cut.  The object has an end, whatever a log has: an honest one has no more
+ * fields, and together these have at most the record's bytes.
  */
 static void json_record(struct json *j, const char *key, const struct pmclog_ev_values *v,
 			const uint64_t *at)
@@ -94,7 +93,7 @@ static void json_record(struct json *j, const char *key, const struct pmclog_ev_
 	size_t left = LOGVALUE_RAW_MAX, size;
 
 	json_open(j, key, '{');
-	for (unsigned int i = 0; i < v->pl_nfields && i < FIELDS_MAX; i++) {
+	for (unsigned int i = 0; i < v->pl_nfields && i < PMCLOG_FIELDS_MAX; i++) {
 		const struct pmclog_ev_field *f = &v->pl_field[i];
 		const uint8_t *from = logfield_bytes(at, f, &size);
 		struct buf text = { .len = 0 };

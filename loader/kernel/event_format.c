@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/pmclog.h>
 
 #include "event_format.h"
 #include "tracefs.h"
@@ -87,10 +88,14 @@ bool event_format_next(const char **text, struct event_field *f)
 int event_format_shape(const char *text, bool call, struct abi_record_shape *shape,
 		       struct reason *why)
 {
+	unsigned int n = 0;
 	struct event_field f;
 
 	*shape = (struct abi_record_shape){ .bytes = COMMON };
 	while (event_format_next(&text, &f)) {
+		if (++n > PMCLOG_FIELDS_MAX)
+			return deny(why, -EOPNOTSUPP, "raw: the event has more than %u fields",
+				    PMCLOG_FIELDS_MAX);
 		if (!*f.name || f.offset > ABI_RAW || f.size > ABI_RAW - f.offset)
 			return deny(why, -EOPNOTSUPP, "raw: a field of the event is unknown, or "
 				    "more than %u bytes from the first", ABI_RAW);

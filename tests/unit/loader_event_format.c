@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/pmclog.h>
 
 #include "loader/kernel/event_format.h"
 #include "unit.h"
@@ -101,6 +102,11 @@ static void what_no_program_copies_is_refused(void **state)
 			 8 + 4 * i);
 	assert_int_equal(event_format_shape(many, false, &shape, &why), -EOPNOTSUPP);
 	assert_non_null(strstr(why.text, "more than 16 texts"));
+	strcpy(many, COMMON);
+	for (unsigned int i = 0; i <= PMCLOG_FIELDS_MAX; i++)
+		strcat(many, LINE("int a", 8, 4, 1));
+	assert_int_equal(event_format_shape(many, false, &shape, &why), -EOPNOTSUPP);
+	assert_non_null(strstr(why.text, "more than 64 fields"));
 }
 
 int main(void)

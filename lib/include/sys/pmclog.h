@@ -79,6 +79,7 @@ enum pmclog_field_flag {
 	PMCLOG_FIELD_BEHIND = 0x20	/* … and the place counts from behind the word */
 };
 #define PMCLOG_FIELD_NAME 64u		/* bytes of a name with its NUL */
+#define PMCLOG_FIELDS_MAX 64u		/* of a record */
 
 /* pl_type of MAPPINGCHANGE, for old sources. */
 #define PMCLOG_MAPPING_INSERT 1
