@@ -434,10 +434,10 @@ static void test_fields(void **state)
 static void test_hostile_fields(void **state)
 {
 	static struct bytes b;
-	char json[PMCLOG_JSON_MAX], name[PMCLOG_FIELD_NAME];
+	char json[PMCLOG_JSON_MAX], name[PMCLOG_FIELD_NAME + 1] = "";
 	void *p;
 
-	memset(name, 1, sizeof(name));
+	memset(name, 1, PMCLOG_FIELD_NAME);	/* without its NUL in the record */
 	new_init(&b, 0x0a000000, 1000000000);
 	for (unsigned int i = 0; i < 100; i++)
 		add_field(&b, 0, 4096, 1, PMCLOG_FIELD_TEXT, name);
