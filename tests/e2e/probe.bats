@@ -335,6 +335,7 @@ has_rows() { [ "$(wc -l <rows)" -ge 2 ]; }
 	wait_for ./usdt 100 0
 	# In a single thread, too, which has the program from its exec on.
 	mkfifo go
+	rm rows
 	sh -c 'read -r line <go; exec ./usdt 100 100' 3>&- &
 	thread=$!
 	pmcstat -q --csv -C -w 0.1 -o rows -p usdt:usdt:demo:plain -p usdt:usdt:demo:guarded -t "tid:$thread" 3>&- &
