@@ -118,7 +118,7 @@ END
 			rm -f out.* started end
 			for n in 100 10 1000; do
 				load -w stores=$n >out.$n & eval "w$n=$!"
-				until grep -q ready out.$n; do usleep 20000; done
+				until grep -qs ready out.$n; do usleep 20000; done
 			done
 			echo $w100 >cgroup/a/below/cgroup.procs
 			echo $w10 >cgroup/a/cgroup.procs
