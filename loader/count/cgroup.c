@@ -143,12 +143,10 @@ static int cgroup_try(const struct count *c, int folder, struct reason *why)
 /* Of the PMCs that can count one cgroup, an unprivileged user may have a share. */
 static struct cgroup_part cgroup_part_of(const struct user *u)
 {
-	return (struct cgroup_part){
-		.user = u,
-		.own = u->privileged ? ABI_CGROUP_MEMBERS : user_share(u, ABI_CGROUP_MEMBERS),
-		.all = ABI_CGROUP_MEMBERS -
-		       (u->privileged ? 0 : user_reserve(u, ABI_CGROUP_MEMBERS)),
-	};
+	struct cgroup_part part = { .user = u };
+
+	user_parts(u, ABI_CGROUP_MEMBERS, &part.own, &part.all);
+	return part;
 }
 
 int count_attach_cgroup(struct count *c, int folder, struct reason *why)

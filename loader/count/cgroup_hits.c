@@ -61,13 +61,10 @@ static bool place_note(struct count *other, void *arg)
 static int places_check(const struct count *c, struct reason *why)
 {
 	const struct user *u = c->owner->user;
-	unsigned int own = ABI_CGROUP_SAMPLERS, all = ABI_CGROUP_SAMPLERS;
 	struct places p = { .c = c };
+	unsigned int own, all;
 
-	if (!u->privileged) {
-		own = user_share(u, ABI_CGROUP_SAMPLERS);
-		all -= user_reserve(u, ABI_CGROUP_SAMPLERS);
-	}
+	user_parts(u, ABI_CGROUP_SAMPLERS, &own, &all);
 	(void)hotplug_any(c->e->hotplug, place_note, &p);
 	return p.own < own && p.all < all ? 0 :
 	       deny(why, -EAGAIN, "%u PMCs sample the hits of row %u (%s) in cgroups, %u of them "

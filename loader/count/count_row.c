@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "cgroup.h"
 #include "count_pay.h"
 #include "count_row.h"
 #include "loader/kernel/kernel.h"
@@ -19,6 +20,18 @@ void count_row_add(struct count *c)
 	struct count_row *row = target_count_row(c->e->targets, c->spec.row);
 
 	LIST_INSERT_HEAD(&row->users, c, on_row);
+}
+
+int count_row_add_cgroup(struct count *c, struct reason *why)
+{
+	int err;
+
+	c->source = target_count_row(c->e->targets, c->spec.row)->source;
+	err = cgroup_new(c, why);
+	count_row_add(c);
+	if (err)
+		count_row_leave(c);
+	return err;
 }
 
 bool count_holds(const struct engine *e, unsigned int row, unsigned int cpu)

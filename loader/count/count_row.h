@@ -22,6 +22,8 @@ struct count_row {
 /* Called for the first PMC on the row: opens the source that all will share. */
 int count_row_begin(struct count *c, const struct perf_event_spec *spec, struct reason *why);
 void count_row_add(struct count *c);
+/* Adds a PMC of a cgroup, which counts on the row's source if it has one. */
+int count_row_add_cgroup(struct count *c, struct reason *why);
 /* Called for the last PMC on the row: closes the source. */
 void count_row_leave(struct count *c);
 /* Moves all PMCs of the row to per-task events. */

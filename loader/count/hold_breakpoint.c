@@ -17,7 +17,6 @@
 #include <linux/hw_breakpoint.h>
 #include <time.h>
 
-#include "cgroup.h"
 #include "count_pay.h"
 #include "count_row.h"
 #include "cpu_event.h"
@@ -169,14 +168,7 @@ static int hold_breakpoint_cgroup(struct count *c, struct count_row *row, struct
 {
 	int err = count_slices_cgroup(c->e, &c->spec) ? hold_breakpoint_begin(c, row, why) : 0;
 
-	if (err)
-		return err;
-	c->source = row->source;
-	err = cgroup_new(c, why);
-	count_row_add(c);
-	if (err)
-		count_row_leave(c);
-	return err;
+	return err ?: count_row_add_cgroup(c, why);
 }
 
 static int hold_breakpoint_process(struct count *c, struct reason *why)

@@ -93,15 +93,7 @@ static int hold_counter_cgroup(struct count *c, struct count_row *row,
 	bool sliced = count_slices_cgroup(c->e, &c->spec);
 	int err = sliced && LIST_EMPTY(&row->users) ? count_row_begin(c, spec, why) : 0;
 
-	if (err)
-		return err;
-	if (sliced)
-		c->source = row->source;
-	err = cgroup_new(c, why);
-	count_row_add(c);
-	if (err)
-		count_row_leave(c);
-	return err;
+	return err ?: count_row_add_cgroup(c, why);
 }
 
 static int hold_counter_process(struct count *c, struct reason *why)

@@ -31,8 +31,8 @@ struct event_field {
 bool event_format_next(const char **text, struct event_field *f);
 
 /*
- * The record's fixed part, and what is behind it.  `call`: of a system call, whose program gets the
- * arguments only, without texts that these point to.  -EOPNOTSUPP: programs cannot copy such one.
+ * Finds the record's fixed part, and the texts and arrays behind it.  `call`: the event is a system
+ * call's, and its program gets the arguments alone.  -EOPNOTSUPP: no program can copy the record.
  */
 int event_format_shape(const char *text, bool call, struct abi_record_shape *shape,
 		       struct reason *why);

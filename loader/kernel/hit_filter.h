@@ -10,8 +10,8 @@
 #include "loader/base/base.h"
 
 /*
- * `format`: the text of the event's format file; `call`: of a system call, whose program gets the
- * arguments only, without texts that these point to.  -EOPNOTSUPP: programs cannot evaluate it,
+ * `format`: the text of the event's format file; `call`: the event is a system call's, and its
+ * program gets the arguments alone.  -EOPNOTSUPP: programs cannot evaluate it,
  * with the part that they cannot; -EINVAL: it is no filter.
  */
 int hit_filter_compile(const char *format, bool call, const char *filter, struct abi_filter *to,

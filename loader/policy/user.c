@@ -177,13 +177,16 @@ unsigned int user_reserve(const struct user *u, unsigned int n)
 	return reserve || n < 2 || !user_percent(u, USER_RESERVE) ? reserve : 1;
 }
 
+void user_parts(const struct user *u, unsigned int n, unsigned int *own, unsigned int *all)
+{
+	*own = u->privileged ? n : user_share(u, n);
+	*all = u->privileged ? n : n - user_reserve(u, n);
+}
+
 void user_limits(const struct user_table *t, const struct user *u, enum pool_kind pool,
 		 unsigned int *own, unsigned int *all)
 {
-	unsigned int size = t->size[pool];
-
-	*own = u->privileged ? size : user_share(u, size);
-	*all = u->privileged ? size : size - user_reserve(u, size);
+	user_parts(u, t->size[pool], own, all);
 }
 
 int user_may(const struct user_table *t, const struct user *u, enum pool_kind pool, unsigned int n,

@@ -123,6 +123,8 @@ void user_limits(const struct user_table *t, const struct user *u, enum pool_kin
 unsigned int user_reserve(const struct user *u, unsigned int n);
 /* The part of n that this user may have, if it is unprivileged: at least 1. */
 unsigned int user_share(const struct user *u, unsigned int n);
+/* Of n things, as many as this user may have, and as all users may have together with this one. */
+void user_parts(const struct user *u, unsigned int n, unsigned int *own, unsigned int *all);
 /* The units of the pool that the user may still take. */
 unsigned int user_room(const struct user_table *t, const struct user *u, enum pool_kind pool);
 
