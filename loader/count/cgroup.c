@@ -72,14 +72,6 @@ bool count_has_cgroup(const struct count *c)
 	return c->cgroup && c->cgroup->folder >= 0;
 }
 
-void cgroup_close_event(const struct count *c, int fd)
-{
-	if (c->spec.from == COUNT_FROM_TRACEPOINT)
-		tracepoints_close_event(c->e->tracepoints, fd);
-	else
-		close(fd);
-}
-
 /* A breakpoint's register may be on its way back. */
 int cgroup_open_event(const struct count *c, const struct perf_event_spec *spec, int folder,
 		      unsigned int cpu)
@@ -134,7 +126,7 @@ static int cgroup_try(const struct count *c, int folder, struct reason *why)
 	if (fd < 0)
 		return cgroup_refused(c, folder, fd, why);
 	if (c->cgroup->fds)
-		cgroup_close_event(c, fd);
+		count_state_close_event(c, fd);
 	else
 		close(fd);
 	return 0;

@@ -28,6 +28,5 @@ int cgroup_open_event(const struct count *c, const struct perf_event_spec *spec,
 /* The reason why perf does not take the cgroup. */
 int cgroup_refused(const struct count *c, int folder, int err, struct reason *why);
 int cgroup_deny_lost(const struct count *c, int err, struct reason *why);
-void cgroup_close_event(const struct count *c, int fd);
 
 #endif

@@ -20,7 +20,7 @@ static void cgroup_events_close(struct count *c)
 		if (fds[cpu] < 0)
 			continue;
 		(void)perf_disable(fds[cpu]);	/* fails if the CPU has gone */
-		cgroup_close_event(c, fds[cpu]);
+		count_state_close_event(c, fds[cpu]);
 		fds[cpu] = -1;
 	}
 }

@@ -14,6 +14,14 @@ struct perf_event_spec count_state_event(const struct count *c)
 	return spec;
 }
 
+void count_state_close_event(const struct count *c, int fd)
+{
+	if (c->spec.from == COUNT_FROM_TRACEPOINT || c->spec.from == COUNT_FROM_PROBE)
+		tracepoints_close_event(c->e->tracepoints, fd);
+	else
+		close(fd);
+}
+
 /*
  * Scales CPU time to the event's ticks and energy to 2^-32 J; other figures are unchanged.  In 128
  * bits, because a year of PROF overflows 64.

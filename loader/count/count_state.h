@@ -86,6 +86,8 @@ struct count_owner {
 
 /* The PMC's event as perf accepts it. */
 struct perf_event_spec count_state_event(const struct count *c);
+/* Closes an event of the PMC; the kernel may wait long for the end of a tracepoint's or probe's. */
+void count_state_close_event(const struct count *c, int fd);
 /* Scales a raw count to the owner's unit; true if the two differ. */
 uint64_t count_state_scale(const struct count *c, uint64_t raw);
 bool count_state_scales(const struct count *c);

@@ -46,15 +46,6 @@ static void task_events_repay(const struct count *c, unsigned int n)
 	user_give(c->owner->user->table, c->owner->user, POOL_EVENTS, n);
 }
 
-/* The kernel waits for a grace period when it drops a tracepoint's last event, or a probe's. */
-static void task_event_close(const struct count *c, int fd)
-{
-	if (c->spec.from == COUNT_FROM_TRACEPOINT || c->spec.from == COUNT_FROM_PROBE)
-		tracepoints_close_event(c->e->tracepoints, fd);
-	else
-		close(fd);
-}
-
 /*
  * Opens the event, or the watch, of one thread, on one CPU or on any; a thread that has just exited
  * is no error.
@@ -89,7 +80,7 @@ static int task_event_add(struct count *c, struct task_events *l,
 		err = perf_enable(fd);
 	if (err) {
 		task_events_repay(c, 1);
-		task_event_close(c, fd);
+		count_state_close_event(c, fd);
 		return err;
 	}
 	l->list[l->n++] = (struct task_event){
@@ -351,7 +342,7 @@ static void task_events_close_process(const struct count *c, struct task_events 
 		if (tgid && l->list[i].tgid != tgid)
 			l->list[kept++] = l->list[i];
 		else
-			task_event_close(c, l->list[i].fd);
+			count_state_close_event(c, l->list[i].fd);
 	}
 	l->n = kept;
 	task_events_repay(c, before - kept);
@@ -380,7 +371,7 @@ static void task_events_detach(struct count *c, pid_t tgid)
 static void task_events_close_slowly(struct count *c, struct task_events *l)
 {
 	while (l->n) {
-		task_event_close(c, l->list[--l->n].fd);
+		count_state_close_event(c, l->list[--l->n].fd);
 		task_events_repay(c, 1);
 		engine_breathe(c->e);
 	}

@@ -184,8 +184,10 @@ static int probe_add(struct probe *p, const struct probe_spec *spec, uint64_t si
 struct probe_sites {
 	int file;
 	char path[FILE_PATH];
+	uint32_t type;
+	uint64_t config;
 	unsigned int n;
-	struct perf_event_spec event[WIRE_PROBE_SITES];
+	uint64_t site[WIRE_PROBE_SITES];
 };
 
 /* Tries the places, as an event of a task whose file is not mapped yet does not. */
@@ -219,12 +221,10 @@ int probe_sites_new(const struct engine *e, const struct probe_spec *spec,
 		return err;
 	}
 	file_path(s->file, s->path);
-	for (; s->n < spec->nsites; s->n++)
-		s->event[s->n] = (struct perf_event_spec){
-			.type = probe_type(UPROBE_TYPE),
-			.config = spec->semaphore << CONFIG_SEMAPHORE,
-			.config1 = (uintptr_t)s->path, .config2 = spec->site[s->n],
-		};
+	s->type = probe_type(UPROBE_TYPE);
+	s->config = spec->semaphore << CONFIG_SEMAPHORE;
+	s->n = spec->nsites;
+	memcpy(s->site, spec->site, s->n * sizeof(s->site[0]));
 	*out = s;
 	return 0;
 }
@@ -236,10 +236,10 @@ unsigned int probe_sites_n(const struct probe_sites *s)
 
 void probe_sites_event(const struct probe_sites *s, unsigned int i, struct perf_event_spec *event)
 {
-	event->type = s->event[i].type;
-	event->config = s->event[i].config;
-	event->config1 = s->event[i].config1;
-	event->config2 = s->event[i].config2;
+	event->type = s->type;
+	event->config = s->config;
+	event->config1 = (uintptr_t)s->path;
+	event->config2 = s->site[i];
 }
 
 void probe_sites_free(struct probe_sites *s)
