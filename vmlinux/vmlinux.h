@@ -269,6 +269,7 @@ struct css_set {
 
 struct task_struct {
 	struct thread_info thread_info;
+	void *stack;
 	int on_cpu;
 	unsigned int __state;
 	unsigned int flags;
@@ -290,6 +291,9 @@ struct task_struct {
 	struct task_struct *group_leader;
 	struct pid *thread_pid;
 	struct hlist_node pid_links[4];
+	struct list_head children, sibling;
+	struct completion *vfork_done;
+	struct perf_event_context *perf_event_ctxp;
 	struct files_struct *files;
 	struct list_head thread_node;
 	struct task_struct *real_parent;
@@ -298,6 +302,11 @@ struct task_struct {
 	unsigned long nvcsw, nivcsw;
 	unsigned long min_flt, maj_flt;
 	struct uprobe_task *utask;
+};
+
+/* Before Linux 6.2: events of hardware and of software. */
+struct task_struct___two_contexts {
+	struct perf_event_context *perf_event_ctxp[2];
 };
 
 struct seq_file;
@@ -323,10 +332,20 @@ struct hw_perf_event {
 struct perf_event_attr {
 	u64 sig_data;
 };
+enum perf_event_state {
+	PERF_EVENT_STATE_OFF = -1,
+};
 struct perf_event {
+	struct list_head event_entry;
+	int cpu;
+	enum perf_event_state state;
 	struct perf_event_attr attr;
 	struct hw_perf_event hw;
+	struct bpf_prog *prog;
 	struct trace_event_call *tp_event;
+};
+struct perf_event_context {
+	struct list_head event_list;
 };
 union perf_sample_weight {
 	u64 full;

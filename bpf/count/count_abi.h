@@ -390,6 +390,29 @@ struct abi_visit_args {
 	__u32 running[ABI_MAX_RUNNING];
 };
 
+/*
+ * The threads of a process, and a PMC's events in them: each should have one, opened for it or
+ * inherited, and with a program if `program`.
+ */
+#define ABI_MAX_COVERED 256
+struct abi_forking {
+	__u32 tid;			/* in the initial namespace */
+	__u32 forks;			/* those that it has finished while forks were watched */
+};
+struct abi_cover {
+	__u64 tag;			/* perf_event_attr.sig_data of the events */
+	__s32 cpu;			/* to which they are bound; -1: to none */
+	__u32 program;
+	/* Out, numbers of threads, and as many of these as there is room for: */
+	__u32 unprogrammed;		/* with an event without a program */
+	__u32 off;			/* with an event that is disabled */
+	__u32 nbare;			/* without an event */
+	__u32 ntwice;			/* with several */
+	__u32 nforking;			/* in fork(2), before it has made a thread */
+	__u32 bare[ABI_MAX_COVERED], twice[ABI_MAX_COVERED];
+	struct abi_forking forking[ABI_MAX_COVERED];
+};
+
 _Static_assert(sizeof(struct abi_cpu) == 4096, "abi");
 _Static_assert(sizeof(struct abi_set) == 512, "abi");
 _Static_assert(sizeof(struct abi_open) == 64, "abi");

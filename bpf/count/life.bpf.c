@@ -11,6 +11,7 @@
  */
 #include "figures.bpf.h"
 #include "below.bpf.h"
+#include "forks.bpf.h"
 #include "secure.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
@@ -28,6 +29,9 @@ char LICENSE[] SEC("license") = "GPL";
 __u32 walking = 0;
 __u32 nbirths = 0;
 struct abi_birth births[ABI_MAX_BIRTHS] = {};
+
+struct forks_map forks SEC(".maps");
+__u32 watch_forks = 0;
 
 extern int slice_end(u32 from, u32 to);
 extern int thread_renumber(u32 set);
@@ -134,6 +138,8 @@ static __always_inline int on_fork_body(struct task_struct *parent, struct task_
 
 	if (watch_numbers)
 		note_numbers(child);
+	if (watch_forks)
+		note_fork(parent);
 	if (child->pid != child->tgid) {
 		/* If a thread had this number before, it has ended. */
 		set = index_lookup(task_process(parent));

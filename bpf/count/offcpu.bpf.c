@@ -155,6 +155,16 @@ static __always_inline void offcpu_begin(const struct concerned *pmcs, struct ta
 	*t = new;
 }
 
+/* The thread has left the CPUs for good.  If it was off them before, its return was not seen. */
+static __always_inline void offcpu_last(const struct concerned *pmcs, struct task_struct *task)
+{
+	struct thread_state *t = thread_state(task);
+
+	if (t && t->off)
+		offcpu_unknown(pmcs, t->time);
+	thread_state_delete(task);
+}
+
 /* --- end of a wait --------------------------------------------------------------------------- */
 
 static __always_inline bool offcpu_rate_admits(u32 place, u32 rate, u64 now)
@@ -296,14 +306,14 @@ int BPF_PROG(on_offcpu, bool preempt, struct task_struct *prev, struct task_stru
 
 	if (!c)
 		return 0;
+	out = offcpu_concerned(c, prev);
+	in = offcpu_concerned(c, next);
 	if (dead) {
-		thread_state_delete(prev);
+		offcpu_last(&out, prev);
 		bpf_map_delete_elem(&offcpu_wakers, &key);
 		if (offcpu_finals && index_lookup(task_process(prev)))
 			final_switch(prev);
 	}
-	out = offcpu_concerned(c, prev);
-	in = offcpu_concerned(c, next);
 	begins = !dead && (out.set_rows || (offcpu_systems && prev->pid));
 	ends = in.set_rows || in.cpu_rows;
 	if (!begins && !ends)

@@ -10,6 +10,7 @@
 
 #include "bpf/log/number.bpf.h"
 #include "bpf/log/offcpu.bpf.h"
+#include "call.bpf.h"
 
 #define TASK_INTERRUPTIBLE   0x1
 #define TASK_UNINTERRUPTIBLE 0x2
@@ -83,17 +84,6 @@ static __always_inline u64 task_switches(struct task_struct *task)
 	return task->nvcsw + task->nivcsw;
 }
 
-static __always_inline u32 offcpu_call(struct task_struct *task)
-{
-	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
-
-#ifdef __TARGET_ARCH_arm64
-	return (u32)BPF_CORE_READ(regs, syscallno);
-#else
-	return (u32)BPF_CORE_READ(regs, orig_ax);
-#endif
-}
-
 static __always_inline u32 offcpu_reason(struct task_struct *task, u32 state)
 {
 	if (!state)
@@ -102,7 +92,7 @@ static __always_inline u32 offcpu_reason(struct task_struct *task, u32 state)
 		return ABI_WAIT_DISK;
 	if (state & TASK_UNINTERRUPTIBLE && !(state & TASK_NOLOAD))
 		return ABI_WAIT_LOCK;
-	if (!(task->flags & PF_KTHREAD) && offcpu_call(task) == NR_FUTEX)
+	if (!(task->flags & PF_KTHREAD) && task_call(task) == NR_FUTEX)
 		return ABI_WAIT_LOCK;
 	return ABI_WAIT_SLEEP;
 }

@@ -15,6 +15,7 @@
  * the calls of other tasks until its own task runs again.  They count skipped runs without the
  * number of the call, so that each call gets its own instance of slot.bpf.c there.
  */
+#include "call.bpf.h"
 #include "file.bpf.h"
 #include "hit.bpf.h"
 
@@ -22,9 +23,6 @@ char LICENSE[] SEC("license") = "GPL";
 
 #define EINVAL	   22
 #define EOPNOTSUPP 95
-
-#define TS_COMPAT      0x2		/* thread_info.status on x86: a call of 32-bit code */
-#define TIF_32BIT      22		/* thread_info.flags on arm64: a 32-bit program */
 
 /* By number: 1 + the tracepoint whose hits are counted. */
 __u8 call_enters[ABI_CALLS] = {}, call_exits[ABI_CALLS] = {};

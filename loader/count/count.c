@@ -114,6 +114,7 @@ int count_new(struct engine *e, struct count_owner *o, const struct count_spec *
 	c->e = e;
 	c->owner = o;
 	c->spec = *spec;
+	c->tag = spec->tag ?: ++e->tags | 1ull << 63;
 	if (spec->event.filter && !(c->filter = strdup(spec->event.filter))) {
 		free(c);
 		return -ENOMEM;

@@ -13,6 +13,7 @@
 #include "loader/kernel/kernel.h"
 #include "page.h"
 #include "slices.h"
+#include "task_cover.h"
 #include "task_events.h"
 
 void count_row_add(struct count *c)
@@ -70,7 +71,7 @@ static void count_row_convert_target(void *arg, pid_t tgid)
 	struct convert_args *a = arg;
 
 	if (!a->err)
-		a->err = task_events_attach(a->c, tgid, a->why);
+		a->err = task_open_process(a->c, tgid, a->why);
 	if (a->err == -ESRCH)
 		a->err = 0;
 }
@@ -105,7 +106,7 @@ static int count_row_hand_over_cpu(struct engine *e, struct count_row *row, unsi
 	DEBUG(e->debug, CPU, BIND, "CPU %u, to hand a row over to per-task events", cpu);
 	sources_close_cpu(e->sources, row->source, cpu);
 	LIST_FOREACH(c, &row->users, on_row)
-		err = err ?: task_events_attach_cpu(c, cpu);
+		err = err ?: task_open_cpu(c, cpu);
 	return err;
 }
 
@@ -118,7 +119,7 @@ static int count_row_expect(struct count_row *row, struct reason *why)
 	LIST_FOREACH(c, &row->users, on_row) {
 		unsigned int n = 0;
 
-		err = err ?: task_events_expect(c, &n);
+		err = err ?: task_open_expect(c, &n);
 		err = err ?: user_take(c->owner->user->table, c->owner->user, POOL_EVENTS, n, why);
 		c->prepaid = err ? 0 : n;
 	}
@@ -156,8 +157,10 @@ static int count_row_hand_over(struct engine *e, struct count_row *row, bool *be
 		err = count_row_hand_over_cpu(e, row, cpu);
 	}
 	hop_end(&hop);
-	LIST_FOREACH(c, &row->users, on_row)
-		err = err ?: task_events_watch(c);
+	LIST_FOREACH(c, &row->users, on_row) {
+		err = err ?: task_open_watches(c);
+		err = err ?: c->running ? task_cover_started(c, why) : 0;
+	}
 	count_row_expect_none(row);
 	/* A CPU came or went: events may be missed or doubled. */
 	if (!err && cpu_bell_changes(e->cpu_bell) != changes)

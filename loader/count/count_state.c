@@ -10,7 +10,7 @@ struct perf_event_spec count_state_event(const struct count *c)
 {
 	struct perf_event_spec spec = c->spec.event;
 
-	spec.tag = c->spec.tag;
+	spec.tag = c->tag;
 	return spec;
 }
 

@@ -36,8 +36,10 @@ struct count {
 	LIST_ENTRY(count) in_all;	/* the list of hotplug.c */
 	LIST_HEAD(, set_link) sets;	/* sets that it is a member of; target.c */
 	const struct backend *backend;
+	uint64_t tag;			/* of its events: spec.tag, or one of its own */
 	unsigned int pos;		/* index on the owner's page and in its counts; ~0u: none */
 	bool running;
+	bool starting;			/* task_events.c: opens events for a start */
 	bool has_targets;		/* until the note that its last target has gone */
 	bool had_waiting;		/* some target had to wait for its exec */
 	bool lost;			/* its counter was taken away: every read fails */

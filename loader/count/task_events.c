@@ -4,276 +4,14 @@
  * for different targets, and for owners that read their own threads without the daemon.  New
  * threads (and with DESCENDANTS new processes) inherit them in the kernel, before they run.
  */
-#include <dirent.h>
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "lib/base/array.h"
-#include "count_period.h"
-#include "hold_breakpoint.h"
 #include "page.h"
+#include "task_cover.h"
 #include "task_events.h"
-
-#define ANY_CPU (-1)
-
-static void task_events_detach(struct count *c, pid_t tgid);
-
-static bool task_events_have(const struct task_events *l, pid_t tid, int cpu)
-{
-	for (unsigned int i = 0; i < l->n; i++)
-		if (l->list[i].tid == tid && l->list[i].cpu == cpu)
-			return true;
-	return false;
-}
-
-/* Charges one descriptor.  This cannot fail if a hand-over has reserved room for it. */
-static int task_event_pay(const struct count *c, struct reason *why)
-{
-	struct user *u = c->owner->user;
-
-	if (!c->prepaid)
-		return user_take(u->table, u, POOL_EVENTS, 1, why);
-	user_charge(u->table, u, POOL_EVENTS, 1);
-	return 0;
-}
-
-static void task_events_repay(const struct count *c, unsigned int n)
-{
-	user_give(c->owner->user->table, c->owner->user, POOL_EVENTS, n);
-}
-
-/*
- * Opens the event, or the watch, of one thread, on one CPU or on any; a thread that has just exited
- * is no error.
- */
-static int task_event_add(struct count *c, struct task_events *l,
-			  const struct perf_event_spec *spec, pid_t tgid, pid_t tid, int cpu,
-			  struct reason *why)
-{
-	const bool watches = l == &c->watches;
-	uint64_t since = 0;
-	int fd, err;
-
-	if (array_extend(l->list, l->n) != 0)
-		return -ENOMEM;
-	err = task_event_pay(c, why);
-	if (err)
-		return err;
-	do
-		fd = watches ? perf_open_watch(spec, tid) : perf_open_task(spec, tid, cpu);
-	while (hold_breakpoint_comes(c, fd, &since));
-	if (fd < 0) {
-		task_events_repay(c, 1);
-		return fd == -ESRCH ? 0 : fd;
-	}
-	if (c->spec.sampling && !watches)
-		err = perf_set_program(fd, c->spec.program);
-	else if (spec->filter && !watches)
-		err = perf_set_filter(fd, spec->filter);
-	/* The kernel opens no event during an exec: the thread waits, or has exec'd by now. */
-	if (!err && c->running &&
-	    !(spec->on_exec && target_waits(c->e->targets, c, tgid)))
-		err = perf_enable(fd);
-	if (err) {
-		task_events_repay(c, 1);
-		count_state_close_event(c, fd);
-		return err;
-	}
-	l->list[l->n++] = (struct task_event){
-		.fd = fd, .tid = tid, .tgid = tgid, .cpu = cpu, .timed = spec->timed,
-	};
-	return 0;
-}
-
-/*
- * Opens events for every thread of a process.  A thread created by one without an event inherits
- * none, so the list is read until it has no new thread.
- */
-static int task_events_add_process(struct count *c, const struct perf_event_spec *spec,
-				   pid_t tgid, int cpu, struct reason *why)
-{
-	struct task_events *l = &c->events;
-	char path[64];
-	bool found = true;
-	int err = 0;
-
-	snprintf(path, sizeof(path), "/proc/%d/task", tgid);
-	while (found && !err) {
-		DIR *dir = opendir(path);
-		struct dirent *d;
-		unsigned int before = l->n;
-
-		if (!dir)
-			return -ESRCH;
-		while (!err && (d = readdir(dir))) {
-			pid_t tid = (pid_t)atoi(d->d_name);
-
-			engine_breathe(c->e);
-			if (tid > 0 && !task_events_have(l, tid, cpu))
-				err = task_event_add(c, l, spec, tgid, tid, cpu, why);
-		}
-		closedir(dir);
-		found = l->n != before;
-	}
-	return err;
-}
-
-/*
- * Opens the event of the PMC's only thread, or one for each place of a probe.  If the thread has
- * ended, its number may be another process's by now; the process's list shows whether the event is
- * a thread's of this process.
- */
-static int task_events_add_thread(struct count *c, const struct perf_event_spec *spec, pid_t tgid,
-				  struct reason *why)
-{
-	unsigned int n = c->sites ? probe_sites_n(c->sites) : 1;
-	struct perf_event_spec at = *spec;
-	int err = 0;
-
-	for (unsigned int i = 0; i < n && !err; i++) {
-		if (c->sites)
-			probe_sites_event(c->sites, i, &at);
-		err = task_event_add(c, &c->events, &at, tgid, c->tid, ANY_CPU, why);
-	}
-	return err ?: count_state_check_thread(c, tgid, c->events.n > 0, why);
-}
-
-/* An event that its owner reads directly has one value only, and no time. */
-static struct perf_event_spec task_event_spec(const struct count *c, pid_t tgid)
-{
-	struct perf_event_spec spec = count_state_event(c);
-
-	count_period_fill(c, &spec);
-	spec.inherit = !c->spec.thread;
-	spec.inherit_children = c->spec.descendants;
-	spec.timed &= tgid != c->owner->tgid || c->spec.descendants;
-	spec.on_exec = c->running && target_waits(c->e->targets, c, tgid);
-	return spec;
-}
-
-/*
- * A pinned event that gets no counter reports an error, but only if it is read before its thread
- * ends; inherited copies never do.  They show it by a running time shorter than a watch's.  Watches
- * are opened after each CPU has its events, so that none runs longer than its events; threads
- * created in between may inherit an event and no watch, never the reverse.
- */
-static int task_events_add_watches(struct count *c, pid_t tgid, struct reason *why)
-{
-	struct perf_event_spec spec = task_event_spec(c, tgid);
-	int err = 0;
-
-	for (unsigned int i = 0; spec.timed && !err && i < c->events.n; i++) {
-		const struct task_event *event = &c->events.list[i];
-
-		if (event->tgid == tgid && !task_events_have(&c->watches, event->tid, ANY_CPU))
-			err = task_event_add(c, &c->watches, &spec, tgid, event->tid, ANY_CPU, why);
-	}
-	return err;
-}
-
-int task_events_attach(struct count *c, pid_t tgid, struct reason *why)
-{
-	struct perf_event_spec spec = task_event_spec(c, tgid);
-	int err = 0;
-
-	if (c->spec.thread)
-		err = task_events_add_thread(c, &spec, tgid, why);
-	else if (tgid == c->owner->tgid && !c->spec.descendants && !c->spec.sampling)
-		perf_ask_user_read(&spec);
-	if (!spec.user_read && !c->spec.thread)
-		err = task_events_add_process(c, &spec, tgid, ANY_CPU, why);
-	/*
-	 * User space can only read an inherited event that is bound to a CPU.  An event of an
-	 * offline CPU counts as soon as the thread runs there.
-	 */
-	for (unsigned int cpu = 0; spec.user_read && !err && cpu < c->e->ncpu; cpu++)
-		if (perf_cpu_present(cpu))
-			err = task_events_add_process(c, &spec, tgid, (int)cpu, why);
-	err = err ?: task_events_add_watches(c, tgid, why);
-	if (!err)
-		return 0;
-	task_events_detach(c, tgid);
-	/* A quota, or the end of the only thread, as `why` says. */
-	if (err == -EAGAIN || (err == -ESRCH && c->spec.thread))
-		return err;
-	return deny(why, err,
-		    "row %u (%s) cannot count in the threads of a process: %s", c->spec.row,
-		    c->spec.row_name, perf_error(err));
-}
-
-struct cpu_args {
-	struct count *c;
-	int cpu, err;
-};
-
-static void task_events_cpu_target(void *arg, pid_t tgid)
-{
-	struct cpu_args *a = arg;
-	struct perf_event_spec spec = task_event_spec(a->c, tgid);
-	struct reason unused;
-	int err = a->err ? 0 : task_events_add_process(a->c, &spec, tgid, a->cpu, &unused);
-
-	if (err && err != -ESRCH)
-		a->err = err;
-}
-
-int task_events_attach_cpu(struct count *c, unsigned int cpu)
-{
-	struct cpu_args a = { .c = c, .cpu = (int)cpu };
-	unsigned int before;
-	int err;
-
-	/* A thread that has no event yet may create a target's child meanwhile. */
-	do {
-		before = c->events.n;
-		err = target_each(c->e->targets, c, task_events_cpu_target, &a);
-	} while (!err && !a.err && c->events.n != before);
-	return err ?: a.err;
-}
-
-static void task_events_watch_target(void *arg, pid_t tgid)
-{
-	struct cpu_args *a = arg;
-	struct reason unused;
-	int err = a->err ? 0 : task_events_add_watches(a->c, tgid, &unused);
-
-	if (err && err != -ESRCH)
-		a->err = err;
-}
-
-int task_events_watch(struct count *c)
-{
-	struct cpu_args a = { .c = c };
-	int err = target_each(c->e->targets, c, task_events_watch_target, &a);
-
-	return err ?: a.err;
-}
-
-static void task_events_expect_target(void *arg, pid_t tgid)
-{
-	unsigned int *threads = arg;
-	char path[64];
-	struct stat st;
-
-	snprintf(path, sizeof(path), "/proc/%d/task", tgid);
-	if (!stat(path, &st) && st.st_nlink > 2)
-		*threads += (unsigned int)st.st_nlink - 2;
-}
-
-int task_events_expect(const struct count *c, unsigned int *n)
-{
-	unsigned int threads = 0, each = 1;	/* the watch */
-	int err = target_each(c->e->targets, c, task_events_expect_target, &threads);
-
-	for (unsigned int cpu = 0; cpu < c->e->ncpu; cpu++)
-		each += perf_cpu_present(cpu);
-	*n = threads * each;
-	return err;
-}
 
 static bool task_events_lack_cpu(const struct count *c, unsigned int cpu)
 {
@@ -282,7 +20,7 @@ static bool task_events_lack_cpu(const struct count *c, unsigned int cpu)
 	for (unsigned int i = 0; i < c->events.n; i++) {
 		if (c->events.list[i].cpu == (int)cpu)
 			return false;
-		bound |= c->events.list[i].cpu != ANY_CPU;
+		bound |= c->events.list[i].cpu != TASK_ANY_CPU;
 	}
 	return bound;
 }
@@ -345,7 +83,7 @@ static void task_events_close_process(const struct count *c, struct task_events 
 			count_state_close_event(c, l->list[i].fd);
 	}
 	l->n = kept;
-	task_events_repay(c, before - kept);
+	task_open_repay(c, before - kept);
 	if (!kept) {
 		free(l->list);
 		l->list = NULL;
@@ -353,7 +91,7 @@ static void task_events_close_process(const struct count *c, struct task_events 
 }
 
 /* Closes a process's events; their count stays in the PMC. */
-static void task_events_detach(struct count *c, pid_t tgid)
+void task_events_detach(struct count *c, pid_t tgid)
 {
 	uint64_t value;
 	pid_t unused;
@@ -367,12 +105,46 @@ static void task_events_detach(struct count *c, pid_t tgid)
 	c->generation++;
 }
 
+void task_events_drop_one(struct count *c, pid_t tid, int cpu)
+{
+	struct task_events *l = &c->events;
+	uint64_t value, ns;
+	unsigned int i = 0;
+	int err;
+
+	while (i < l->n && (l->list[i].tid != tid || l->list[i].cpu != cpu))
+		i++;
+	if (i == l->n)
+		return;
+	err = l->list[i].timed ? perf_read_timed(l->list[i].fd, &value, &ns) :
+				 perf_read(l->list[i].fd, &value);
+	c->base += err ? 0 : value;
+	c->lost |= err != 0;
+	count_state_close_event(c, l->list[i].fd);
+	task_open_repay(c, 1);
+	l->list[i] = l->list[--l->n];
+	c->generation++;
+}
+
+int task_events_reopen(struct count *c, pid_t tgid, struct reason *why)
+{
+	task_events_detach(c, tgid);
+	return task_open_process(c, tgid, why);
+}
+
+int task_events_enable(struct count *c, pid_t tgid)
+{
+	pid_t unused;
+
+	return task_events_switch_all(c, tgid, true, &unused);
+}
+
 /* With thousands of threads this takes long, so other operations run between. */
 static void task_events_close_slowly(struct count *c, struct task_events *l)
 {
 	while (l->n) {
 		count_state_close_event(c, l->list[--l->n].fd);
-		task_events_repay(c, 1);
+		task_open_repay(c, 1);
 		engine_breathe(c->e);
 	}
 	free(l->list);
@@ -395,7 +167,7 @@ struct renew_args {
 static void task_events_renew_target(void *arg, pid_t tgid)
 {
 	struct renew_args *a = arg;
-	int err = a->err ? 0 : task_events_attach(a->c, tgid, a->why);
+	int err = a->err ? 0 : task_open_process(a->c, tgid, a->why);
 
 	if (err && err != -ESRCH)
 		a->err = err;
@@ -412,32 +184,46 @@ int task_events_renew(struct count *c, struct reason *why)
 			  c->spec.row, c->spec.row_name, strerror(-err)) : a.err;
 }
 
+struct switch_args {
+	struct count *c;
+	pid_t tid;
+	int err;
+};
+
+static void task_events_enable_target(void *arg, pid_t tgid)
+{
+	struct switch_args *a = arg;
+
+	if (!a->err && !target_waits(a->c->e->targets, a->c, tgid))
+		a->err = task_events_switch_all(a->c, tgid, true, &a->tid);
+}
+
 /*
  * The kernel itself enables an event that waits for an exec, and only closing the event undoes
  * that: PMCs whose targets may wait have events only while they run.
  */
-static int task_events_switch_waiting(struct count *c, bool on, struct reason *why)
+static int task_events_switch_waiting(struct switch_args *a, bool on)
 {
-	int err = on ? task_events_renew(c, why) : 0;
+	int err = 0;
 
-	if (!on)
-		task_events_detach(c, 0);
-	else if (err)
-		task_events_close(c);
+	if (on)
+		err = target_each(a->c->e->targets, a->c, task_events_enable_target, a) ?: a->err;
+	else
+		task_events_detach(a->c, 0);
+	if (err)
+		task_events_close(a->c);
 	return err;
 }
 
 static int task_events_switch(struct count *c, bool on, struct reason *why)
 {
-	pid_t tid = 0;
-	int err;
+	struct switch_args a = { .c = c };
+	int err = c->had_waiting ? task_events_switch_waiting(&a, on) :
+				   task_events_switch_all(c, 0, on, &a.tid);
 
-	if (c->had_waiting)
-		return task_events_switch_waiting(c, on, why);
-	err = task_events_switch_all(c, 0, on, &tid);
 	if (!err)
 		return 0;
-	return deny(why, err, "cannot %s the event of thread %d: %s", on ? "start" : "stop", tid,
+	return deny(why, err, "cannot %s the event of thread %d: %s", on ? "start" : "stop", a.tid,
 		    strerror(-err));
 }
 
@@ -448,9 +234,30 @@ static int task_events_sum(struct count *c, uint64_t *sum, struct reason *why)
 	return err ? count_state_lost(c, err, why) : 0;
 }
 
+static int task_events_hold(struct count *c, struct reason *why)
+{
+	int err = 0;
+
+	if (c->had_waiting) {
+		c->starting = true;
+		err = task_events_renew(c, why);
+		c->starting = false;
+	}
+	err = err ?: task_cover_prepare(c, why);
+	if (err && c->had_waiting)
+		task_events_close(c);
+	return err;
+}
+
 static int task_events_start(struct count *c, struct reason *why)
 {
-	return task_events_switch(c, true, why);
+	struct reason unused;
+	int err = task_events_switch(c, true, why);
+
+	err = err ?: task_cover_started(c, why);
+	if (err)
+		(void)task_events_switch(c, false, &unused);
+	return err;
 }
 
 static int task_events_stop(struct count *c, struct reason *why)
@@ -485,7 +292,7 @@ static void task_events_follow(struct count *c, pid_t tgid, bool dropped)
 	if (stays && c->spec.thread)
 		err = -EXDEV;
 	else if (stays)
-		err = task_events_attach(c, tgid, &unused);
+		err = task_open_process(c, tgid, &unused) ?: task_cover_started(c, &unused);
 	/* Mark the count as lost rather than report a wrong one. */
 	c->lost |= err && err != -ESRCH;
 	page_update(c);
@@ -527,9 +334,9 @@ static unsigned int task_events_fds(const struct count *c, int *fds, unsigned in
 }
 
 const struct backend backend_task_events = {
-	.name = "per-task events", .start = task_events_start, .stop = task_events_stop,
-	.read = task_events_read, .attach = task_events_attach, .detach = task_events_detach,
-	.follow = task_events_follow, .cpu_missed = task_events_cpu_missed,
-	.how_stopped = WIRE_HOW_VALUE, .how = task_events_how, .fill = task_events_fill,
-	.fds = task_events_fds,
+	.name = "per-task events", .hold = task_events_hold, .start = task_events_start,
+	.stop = task_events_stop, .read = task_events_read, .attach = task_open_process,
+	.detach = task_events_detach, .follow = task_events_follow,
+	.cpu_missed = task_events_cpu_missed, .how_stopped = WIRE_HOW_VALUE,
+	.how = task_events_how, .fill = task_events_fill, .fds = task_events_fds,
 };

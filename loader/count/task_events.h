@@ -3,15 +3,16 @@
 #ifndef PMCBPF_TASK_EVENTS_H
 #define PMCBPF_TASK_EVENTS_H
 
-#include "count_state.h"
+#include "task_open.h"
 
-int task_events_attach(struct count *c, pid_t tgid, struct reason *why);
-/* Opens events that count on one CPU only, for every target; they count at once if the PMC runs. */
-int task_events_attach_cpu(struct count *c, unsigned int cpu);
-/* Opens the watches of every target, once each CPU has its events. */
-int task_events_watch(struct count *c);
-/* The maximum number of descriptors that these two calls need. */
-int task_events_expect(const struct count *c, unsigned int *n);
+/* Closes a process's events; their count stays in the PMC. */
+void task_events_detach(struct count *c, pid_t tgid);
+/* The same for the event that was opened for a thread, which keeps what it has inherited. */
+void task_events_drop_one(struct count *c, pid_t tid, int cpu);
+/* Opens the process's events anew; their count stays in the PMC. */
+int task_events_reopen(struct count *c, pid_t tgid, struct reason *why);
+/* Enables the process's events, and all that threads have inherited. */
+int task_events_enable(struct count *c, pid_t tgid);
 void task_events_close(struct count *c);
 /* Opens all events anew with the current spec, while the PMC is stopped. */
 int task_events_renew(struct count *c, struct reason *why);

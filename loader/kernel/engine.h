@@ -64,6 +64,8 @@ struct engine {
 	struct load_thread *load_thread; /* loads what operations need besides */
 	struct hit_sampler *hit_spare;	/* of no counter yet; NULL: none */
 	unsigned int walks;		/* under way: forks are noted for them, see target_map.h */
+	unsigned int fork_watches;	/* likewise: threads' forks are counted, see visit.h */
+	uint64_t tags;			/* given to events of PMCs that count */
 	struct fibers *fibers;
 	char *log;			/* the verifier's, during load */
 	bool scheduler_ends;		/* the kernel has the tracepoint sched_exit_tp */

@@ -74,6 +74,24 @@ int visit_process_mappings(const struct engine *e, uint32_t pid)
 	return visit_read(e->skel->progs.visit_mappings, &info);
 }
 
+int visit_cover(const struct engine *e, uint32_t tgid, struct abi_cover *cover)
+{
+	struct abi_cover *shared = &e->skel->bss->cover;
+	union bpf_iter_link_info info = { .task.tid = tgid };
+	int err;
+
+	memcpy(shared, cover, sizeof(*cover));
+	err = visit_read(e->skel->progs.cover_process, &info);
+	memcpy(cover, shared, sizeof(*cover));
+	return err;
+}
+
+void visit_watch_forks(struct engine *e, bool watch)
+{
+	e->fork_watches += watch ? 1 : -1;
+	__atomic_store_n(&e->skel->bss->watch_forks, e->fork_watches, __ATOMIC_RELEASE);
+}
+
 int visit_processes(const struct engine *e)
 {
 	return visit_open(e->skel->progs.list_processes, NULL);

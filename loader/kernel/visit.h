@@ -3,6 +3,8 @@
 #ifndef PMCBPF_VISIT_H
 #define PMCBPF_VISIT_H
 
+#include <stdbool.h>
+
 #include "bpf/count/count_abi.h"
 
 struct bpf_program;
@@ -22,6 +24,10 @@ int visit_process_mappings(const struct engine *e, uint32_t pid);
  * parent at that moment.  The caller closes it.
  */
 int visit_processes(const struct engine *e);
+
+/* Looks at the events of a process's threads, and at their forks, which are counted if watched. */
+int visit_cover(const struct engine *e, uint32_t tgid, struct abi_cover *cover);
+void visit_watch_forks(struct engine *e, bool watch);
 
 /* Changes whenever a target thread exits; odd while an exit is being accounted. */
 uint64_t visit_exits(const struct engine *e);

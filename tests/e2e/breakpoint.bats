@@ -506,3 +506,28 @@ sys.stdin.readline()" <hold >others 3>&- &
 	takes own 3 any
 	pmccontrol -l --json | grep -q "\"event\":\"breakpoint:$(printf '0x%x' "$WORD")/4:w\""
 }
+
+@test "each thread that is created while a PMC starts counts once" {
+	run run_as_nobody newthreads store 3
+	echo "$output"
+	status_is 0
+	[ -z "$output" ]
+}
+
+@test "each thread that is created while pmcstat attaches is sampled once" {
+	local word target
+
+	word=breakpoint:0x$(nm "$BUILD/tests/newthreads" | awk '$3 == "new_word" { print $1 }'):w
+	mkfifo in end
+	newthreads -w <in >made 3>&- &
+	target=$!
+	exec 4>in
+	pmcstat -n 1 -P "$word" -t $target -O log sh -c ':>started; read -r line <end' 3>&- 4>&- &
+	wait_for test -e started
+	exec 4>&-
+	wait $target
+	echo >end
+	wait $!
+	pmc filter -j log - | grep '"type":"callchain"' >samples
+	[ "$(grep -c "\"pid\":\"$target\"" samples)" -eq "$(<made)" ]
+}

@@ -138,6 +138,14 @@ $(O)/tests/grouped $(O)/tests/groupcalls: $(O)/tests/%: $(O)/obj/tests/e2e/%.o $
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_LDFLAGS) $(CLI_LDFLAGS) -o $@ $< $(LIBPMC_LINK)
 
+# A program that creates threads while a PMC is started.
+LINT_C += tests/e2e/newthreads.c
+E2E_NEEDS += $(O)/tests/newthreads
+$(O)/tests/newthreads: $(O)/obj/tests/e2e/newthreads.o $(LIBPMC)
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_LDFLAGS) $(CLI_LDFLAGS) -no-pie -o $@ $< $(LIBPMC_LINK) -lpthread
+
 # A program that has a signal for each overflow.
 LINT_C += tests/e2e/signalled.c
 E2E_NEEDS += $(O)/tests/signalled

@@ -33,8 +33,13 @@ need_root() {
 # As every distribution does.
 mount_tracefs() { [ -d /sys/kernel/tracing/events ] || mount -t tracefs tracefs /sys/kernel/tracing; }
 
-# Some hypervisors never report a breakpoint.  For use after start_daemon.
-have_breakpoints() { pmccontrol -l | grep BREAKPOINT >/dev/null; }
+# Some hypervisors never report a breakpoint.  The registers are the machine's, so only one test at a time has them, until
+# it ends.  For use after start_daemon.
+have_breakpoints() {
+	pmccontrol -l | grep BREAKPOINT >/dev/null || return
+	exec {BREAKPOINTS}>/tmp/pmcbpf-test.breakpoints
+	flock "$BREAKPOINTS"
+}
 need_breakpoints() { have_breakpoints || skip "the daemon found no breakpoints on this machine: pmccontrol --doctor"; }
 
 # A kernel whose system calls are trace events.

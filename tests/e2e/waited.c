@@ -9,8 +9,8 @@
  *	waited share N		runs for N ms of CPU time beside another thread on the same CPU
  *	waited read FILE	reads a file from the disk
  *
- * Prints "TID BEGIN END ASKED QUEUE": its first thread, when it began and ended its work, how long
- * it has waited there at least, and its time on run queues by /proc, in ns.
+ * Prints "TID BEGIN END ASKED QUEUE RAN": its first thread, when it began and ended its work, how
+ * long it has waited there at least, and its time on run queues and on CPUs by /proc, in ns.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -24,7 +24,7 @@
 #include <unistd.h>
 
 struct figures {
-	uint64_t time, queue;
+	uint64_t time, queue, ran;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -46,7 +46,7 @@ static uint64_t clock_of(clockid_t id)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-static uint64_t queue_time(void)
+static void read_schedstat(struct figures *now)
 {
 	FILE *f = fopen("/proc/thread-self/schedstat", "r");
 	unsigned long long ran, queue;
@@ -54,18 +54,20 @@ static uint64_t queue_time(void)
 	if (!f || fscanf(f, "%llu %llu", &ran, &queue) != 2)
 		die("/proc/thread-self/schedstat");
 	fclose(f);
-	return queue;
+	now->ran = ran;
+	now->queue = queue;
 }
 
-/* Both of one moment: the thread has not been preempted between them. */
+/* All of one moment: the thread has not been preempted between them. */
 static struct figures figures(void)
 {
-	struct figures now;
+	struct figures now, after;
 
 	do {
-		now.queue = queue_time();
+		read_schedstat(&now);
 		now.time = clock_of(CLOCK_MONOTONIC);
-	} while (queue_time() != now.queue);
+		read_schedstat(&after);
+	} while (after.queue != now.queue);
 	return now;
 }
 
@@ -238,7 +240,8 @@ int main(int argc, char **argv)
 	else
 		return 2;
 	to = figures();
-	printf("%d %ju %ju %ju %ju\n", getpid(), (uintmax_t)from.time, (uintmax_t)to.time,
-	       (uintmax_t)asked, (uintmax_t)(to.queue - from.queue));
+	printf("%d %ju %ju %ju %ju %ju\n", getpid(), (uintmax_t)from.time, (uintmax_t)to.time,
+	       (uintmax_t)asked, (uintmax_t)(to.queue - from.queue),
+	       (uintmax_t)(to.ran - from.ran));
 	return 0;
 }

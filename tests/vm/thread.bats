@@ -48,6 +48,25 @@ thread_counts() {
 	[ "${counts[1]}" -eq 10 ]
 }
 
+@test "each thread that is created while a PMC starts counts once" {
+	run vm_sh 'su nobody -s /bin/sh -c "newthreads store 3"'
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[ -z "$output" ]
+}
+
+@test "each thread that is created while a PMC starts has its instructions counted once, read with and without the kernel" {
+	[ "$VM_ARCH" = arm64 ] || skip "guests of this architecture have no counters"
+	for access in 0 1; do
+		vm_sh "echo $access >/proc/sys/kernel/perf_user_access"
+		run vm newthreads inst_retired,usr 2
+		echo "$output"
+		[ "$status" -eq 0 ]
+		[ -z "$output" ]
+	done
+	vm_sh "echo 0 >/proc/sys/kernel/perf_user_access"
+}
+
 @test "a thread in place of a process is refused" {
 	# shellcheck disable=SC2016 # the guest's shell expands it
 	run vm_sh 'cd /tmp && rm -f rows out

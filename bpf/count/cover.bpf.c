@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Looks at the perf events of a process's threads.  A thread inherits the events of the thread that
+ * creates it, and user space cannot see whether it has: one that is created while the daemon opens
+ * events may have none, or two, and one that is created while they are enabled may have one that
+ * stays disabled.
+ */
+#include "call.bpf.h"
+#include "figures.bpf.h"
+#include "forks.bpf.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+#define MAX_EVENTS 65536	/* of one thread */
+
+struct abi_cover cover = {};
+
+/* Where the walk is, and its counts, in memory: the verifier must not follow their values. */
+static struct {
+	u64 thread, threads;		/* nodes of lists, and their heads */
+	u64 event, events;
+	u64 regs;			/* where a thread's stack has its registers */
+	u32 found, off, unprogrammed;
+} at;
+
+/* --- events ---------------------------------------------------------------------------------- */
+
+static long walk_event(u32 i, void *unused)
+{
+	struct perf_event *event;
+
+	if (!at.event || at.event == at.events)
+		return 1;
+	event = (void *)at.event - bpf_core_field_offset(struct perf_event, event_entry);
+	at.event = (u64)BPF_CORE_READ(event, event_entry.next);
+	if (BPF_CORE_READ(event, attr.sig_data) != cover.tag ||
+	    BPF_CORE_READ(event, cpu) != cover.cpu)
+		return 0;
+	at.found++;
+	if ((int)BPF_CORE_READ(event, state) == PERF_EVENT_STATE_OFF)
+		at.off++;
+	if (cover.program && !BPF_CORE_READ(event, prog))
+		at.unprogrammed++;
+	return 0;
+}
+
+/* Functions that are neither static nor inlined are verified once, not in each round of a loop. */
+__noinline int cover_context(u64 context)
+{
+	struct perf_event_context *events = (void *)context;
+
+	if (!events)
+		return 0;
+	at.events = (u64)events + bpf_core_field_offset(struct perf_event_context, event_list);
+	at.event = (u64)BPF_CORE_READ(events, event_list.next);
+	bpf_loop(MAX_EVENTS, walk_event, NULL, 0);
+	return 0;
+}
+
+__noinline int cover_events(u64 thread)
+{
+	struct task_struct *task = (void *)thread;
+	struct task_struct___two_contexts *two = (void *)thread;
+	u32 n = cover.nbare, m = cover.ntwice;
+
+	at.found = at.off = at.unprogrammed = 0;
+	if (bpf_core_field_exists(two->perf_event_ctxp)) {
+		cover_context((u64)BPF_CORE_READ(two, perf_event_ctxp[0]));
+		cover_context((u64)BPF_CORE_READ(two, perf_event_ctxp[1]));
+	} else {
+		cover_context((u64)BPF_CORE_READ(task, perf_event_ctxp));
+	}
+	if (at.off)
+		cover.off++;
+	if (at.unprogrammed)
+		cover.unprogrammed++;
+	if (!at.found) {
+		if (n < ABI_MAX_COVERED)
+			cover.bare[n] = task_thread(task);
+		cover.nbare = n + 1;
+	} else if (at.found > 1) {
+		if (m < ABI_MAX_COVERED)
+			cover.twice[m] = task_thread(task);
+		cover.ntwice = m + 1;
+	}
+	return 0;
+}
+
+/* --- forks ----------------------------------------------------------------------------------- */
+
+/* The numbers of fork(2), vfork(2), clone(2) and clone3(2). */
+static __always_inline bool task_calls_fork(struct task_struct *task)
+{
+	u32 call = regs_call((void *)BPF_CORE_READ(task, stack) + at.regs);
+
+	if (task_call_compat(task))
+		return call == 2 || call == 190 || call == 120 || call == 435;
+#ifdef __TARGET_ARCH_arm64
+	return call == 220 || call == 435;
+#else
+	return call == 57 || call == 58 || call == 56 || call == 435;
+#endif
+}
+
+/* True if the thread's latest child keeps it in vfork(2). */
+static __always_inline bool task_waits_vfork(struct task_struct *task)
+{
+	u64 head = (u64)task + bpf_core_field_offset(struct task_struct, children);
+	u64 last = (u64)BPF_CORE_READ(task, children.prev);
+	struct task_struct *child;
+
+	if (!last || last == head)
+		return false;
+	child = (void *)last - bpf_core_field_offset(struct task_struct, sibling);
+	return BPF_CORE_READ(child, vfork_done);
+}
+
+__noinline int cover_fork(u64 thread)
+{
+	struct task_struct *task = (void *)thread;
+	u32 tid = BPF_CORE_READ(task, pid), n = cover.nforking, *forks_done;
+
+	if (!task_calls_fork(task) || task_waits_vfork(task))
+		return 0;
+	forks_done = bpf_map_lookup_elem(&forks, &tid);
+	if (n < ABI_MAX_COVERED) {
+		cover.forking[n].tid = tid;
+		cover.forking[n].forks = forks_done ? *forks_done : 0;
+	}
+	cover.nforking = n + 1;
+	return 0;
+}
+
+/* --- threads --------------------------------------------------------------------------------- */
+
+/* A thread that exits has lost its events, or is about to. */
+static long walk_cover(u32 i, void *unused)
+{
+	struct task_struct *task;
+
+	if (!at.thread || at.thread == at.threads)
+		return 1;
+	task = (void *)at.thread - bpf_core_field_offset(struct task_struct, thread_node);
+	at.thread = (u64)BPF_CORE_READ(task, thread_node.next);
+	if (BPF_CORE_READ(task, flags) & PF_EXITING)
+		return 0;
+	cover_fork((u64)task);
+	cover_events((u64)task);
+	return 0;
+}
+
+/*
+ * Visits one process.  Its threads are not visited one by one: that ends too early if a thread
+ * exits meanwhile.  The kernel keeps the list for as long as this runs.
+ */
+SEC("iter/task")
+int cover_process(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	volatile u64 *regs = &at.regs;
+	struct signal_struct *sig;
+
+	if (!task)
+		return 0;
+	sig = BPF_CORE_READ(task, signal);
+	if (!sig)
+		return 0;
+	/* Through memory: the verifier allows no arithmetic with the pointer itself. */
+	*regs = bpf_task_pt_regs(task);
+	*regs -= (u64)BPF_CORE_READ(task, stack);
+	at.threads = (u64)sig + bpf_core_field_offset(struct signal_struct, thread_head);
+	at.thread = (u64)BPF_CORE_READ(sig, thread_head.next);
+	bpf_loop(MAX_THREADS, walk_cover, NULL, 0);
+	return 0;
+}

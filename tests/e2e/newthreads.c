@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * newthreads EVENT ROUNDS: creates threads all the time while a PMC is started that counts this
+ * process.  Then each thread in turn does once what the event counts, and the PMC must have counted
+ * that once: prints a line for each thread for which it has not.  EVENT is "store", or one of
+ * instructions, of which each thread executes WORK.
+ *
+ * newthreads -w: creates threads until its input ends; then each stores once into new_word.  Prints
+ * the number of threads.
+ */
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <pmc.h>
+
+#define THREADS 1500
+#define WORK	1000000u	/* instructions */
+
+long new_word;
+
+static pthread_t threads[THREADS];
+static sem_t turns[THREADS];
+static int made;			/* threads */
+static bool enough;			/* threads */
+static unsigned int pause_us;		/* after each */
+static bool stores;
+
+static void die(const char *what)
+{
+	fprintf(stderr, "newthreads: %s: %s\n", what, pmc_errstr());
+	exit(1);
+}
+
+static void execute_work(void)
+{
+#if defined(__x86_64__)
+	long n = WORK / 2;
+
+	__asm__ volatile("1: dec %0\n\tjnz 1b" : "+r"(n));
+#elif defined(__aarch64__)
+	long n = WORK / 2;
+
+	__asm__ volatile("1: subs %0, %0, #1\n\tb.ne 1b" : "+r"(n) : : "cc");
+#endif
+}
+
+static void *thread_main(void *arg)
+{
+	while (sem_wait(&turns[(long)arg]))
+		;
+	if (stores)
+		__atomic_store_n(&new_word, 1, __ATOMIC_RELAXED);
+	else
+		execute_work();
+	return NULL;
+}
+
+static void *make_threads(void *arg)
+{
+	pthread_attr_t small;
+
+	pthread_attr_init(&small);
+	pthread_attr_setstacksize(&small, 32768);
+	while (!__atomic_load_n(&enough, __ATOMIC_ACQUIRE) && made < THREADS &&
+	       !pthread_create(&threads[made], &small, thread_main, (void *)(long)made)) {
+		__atomic_add_fetch(&made, 1, __ATOMIC_RELEASE);
+		usleep(pause_us);
+	}
+	pthread_attr_destroy(&small);
+	return arg;
+}
+
+static pthread_t begin_making(void)
+{
+	pthread_t maker;
+
+	made = 0;
+	enough = false;
+	if (pthread_create(&maker, NULL, make_threads, NULL)) {
+		perror("newthreads");
+		exit(1);
+	}
+	while (__atomic_load_n(&made, __ATOMIC_ACQUIRE) < 20)
+		sched_yield();
+	return maker;
+}
+
+static void end_making(pthread_t maker)
+{
+	__atomic_store_n(&enough, true, __ATOMIC_RELEASE);
+	pthread_join(maker, NULL);
+}
+
+static pmc_value_t thread_work(pmc_id_t id, int number, pmc_value_t before)
+{
+	pmc_value_t now, want = stores ? 1 : WORK;
+
+	sem_post(&turns[number]);
+	pthread_join(threads[number], NULL);
+	if (pmc_read(id, &now))
+		die("pmc_read");
+	if (now - before < want || now - before > want + want / 2)
+		printf("thread %d of %d: %ju\n", number, made, (uintmax_t)(now - before));
+	return now;
+}
+
+static void count_threads(const char *event)
+{
+	pthread_t maker = begin_making();
+	pmc_value_t count = 0;
+	pmc_id_t id;
+
+	if (pmc_allocate(event, PMC_MODE_TC, 0, PMC_CPU_ANY, &id, 0))
+		die("pmc_allocate");
+	if (pmc_start(id))
+		die("pmc_start");
+	end_making(maker);
+	if (pmc_read(id, &count))
+		die("pmc_read");
+	for (int i = 0; i < made; i++)
+		count = thread_work(id, i, count);
+	if (pmc_release(id))
+		die("pmc_release");
+}
+
+int main(int argc, char **argv)
+{
+	char event[64], c;
+	pthread_t maker;
+
+	stores = argc == 2 || !strcmp(argv[1], "store");
+	if (argc == 2 && !strcmp(argv[1], "-w")) {
+		pause_us = 300;		/* some threads are left when another program attaches */
+		maker = begin_making();
+		while (read(0, &c, 1) > 0)
+			;
+		end_making(maker);
+		for (int i = 0; i < made; i++) {
+			sem_post(&turns[i]);
+			pthread_join(threads[i], NULL);
+		}
+		printf("%d\n", made);
+		return 0;
+	}
+	if (argc != 3)
+		return 2;
+	snprintf(event, sizeof(event), "breakpoint:%p:w", (void *)&new_word);
+	if (pmc_init())
+		die("pmc_init");
+	for (int i = 0; i < atoi(argv[2]); i++)
+		count_threads(stores ? event : argv[1]);
+	return 0;
+}
