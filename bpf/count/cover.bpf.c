@@ -34,7 +34,7 @@ static long walk_event(u32 i, void *unused)
 	event = (void *)at.event - bpf_core_field_offset(struct perf_event, event_entry);
 	at.event = (u64)BPF_CORE_READ(event, event_entry.next);
 	if (BPF_CORE_READ(event, attr.sig_data) != cover.tag ||
-	    BPF_CORE_READ(event, cpu) != cover.cpu)
+	    (cover.cpu != ABI_COVER_ALL && BPF_CORE_READ(event, cpu) != cover.cpu))
 		return 0;
 	at.found++;
 	if ((int)BPF_CORE_READ(event, state) == PERF_EVENT_STATE_OFF)
@@ -74,11 +74,11 @@ __noinline int cover_events(u64 thread)
 		cover.off++;
 	if (at.unprogrammed)
 		cover.unprogrammed++;
-	if (!at.found) {
+	if (at.found < cover.events) {
 		if (n < ABI_MAX_COVERED)
 			cover.bare[n] = task_thread(task);
 		cover.nbare = n + 1;
-	} else if (at.found > 1) {
+	} else if (at.found > cover.events) {
 		if (m < ABI_MAX_COVERED)
 			cover.twice[m] = task_thread(task);
 		cover.ntwice = m + 1;

@@ -17,7 +17,7 @@
 #define WIRE_SOCKET	 PMCBPF_RUNDIR "/pmcbpf/pmc.sock"
 
 #define WIRE_MAGIC	 0x57434d50u	/* "PMCW" */
-#define WIRE_VERSION	 5
+#define WIRE_VERSION	 6
 #define WIRE_SEQ_REFUSED 0		/* see HELLO */
 #define WIRE_MAX_REQUEST 1024u		/* bytes, header included */
 #define WIRE_MAX_REPLY	 65536u
@@ -293,9 +293,18 @@ struct wire_id_req {		/* PMCRELEASE, PMCSTART, PMCSTOP, ATTACHCGROUP */
  * START: if the page has WIRE_HOW_EVENTS, `nfds` descriptors: perf events of the caller's own
  * threads, or with system scope the counter of the CPU; read(2) gives 8 bytes.
  */
+/*
+ * Of a group, `members` PMCs: groups of `places` events, of which the first reads the others
+ * (PERF_FORMAT_GROUP); member i counts by the event at place[i].
+ */
 struct wire_start_rep {
 	uint32_t nfds;
 	uint32_t generation;	/* wire_page_pmc.generation these descriptors belong to */
+	uint32_t members;	/* 0: no group, or its descriptors do not come along */
+	uint32_t places;
+	uint64_t ran;		/* ns that the group had run before `since` … */
+	uint64_t since;		/* … of CLOCK_MONOTONIC */
+	uint8_t place[WIRE_GROUP_MAX];
 };
 
 /*

@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/single_threaded.h>
+#include <time.h>
 
 #include "allocate.h"
 #include "client.h"
@@ -75,6 +77,23 @@ void group_forget(pmc_id_t pmcid)
 			group_remove(g, place);
 	}
 	pthread_mutex_unlock(&pmc_lib.groups);
+}
+
+uint32_t group_members(pmc_id_t leader, pmc_id_t ids[WIRE_GROUP_MAX])
+{
+	const struct group *g;
+	uint32_t n = 0;
+
+	pthread_mutex_lock(&pmc_lib.groups);
+	g = pmc_lib.group;
+	while (g && !(g->id && g->committed && g->member[0] == leader))
+		g = g->next;
+	if (g) {
+		n = g->n;
+		memcpy(ids, g->member, n * sizeof(*ids));
+	}
+	pthread_mutex_unlock(&pmc_lib.groups);
+	return n;
 }
 
 static int group_deny_id(uint32_t id, struct reason *why)
@@ -229,22 +248,94 @@ PMC_API_PUBLIC int pmc_group_release(pmc_id_t *pmcids, size_t n)
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-static int readgroup(pmc_id_t leader, struct wire_readgroup_rep *rep, struct reason *why)
+static uint64_t read_running(const struct read_group *g)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return g->ran + (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec - g->since;
+}
+
+/* A reading of a group: its members, and the ns that it has run. */
+struct reading {
+	uint32_t n;
+	uint64_t running;
+	struct pmc_group_member members[WIRE_GROUP_MAX];
+};
+
+/*
+ * READ_ASK: only the daemon knows.  Takes no lock and defers no signal: a register's instruction
+ * may raise one.
+ */
+static int read_here(pmc_id_t leader, struct reading *r, bool timed, struct reason *why)
+{
+	bool alone = __libc_single_threaded, moved;
+	struct read_version *v = read_share_enter(&pmc_lib.reads, alone, &moved);
+	const struct read_group *g;
+	int err = read_group(&v->table, leader, r->members, &g, why);
+
+	if (err == READ_DONE) {
+		r->n = g->members;
+		r->running = timed ? read_running(g) : 0;
+	}
+	if (read_share_leave(&pmc_lib.reads, v, alone) || moved)
+		client_table_reclaim(&pmc_lib);
+	return err;
+}
+
+static int read_there(pmc_id_t leader, struct reading *r, struct reason *why)
 {
 	struct wire_readgroup_req req = { .pmcid = leader };
-	int err = client_query(&pmc_lib, WIRE_OP_READGROUP, &req, sizeof(req), rep, sizeof(*rep),
-			       why);
+	struct wire_readgroup_rep rep;
+	int err;
 
+	sigdefer_begin();
+	err = client_query(&pmc_lib, WIRE_OP_READGROUP, &req, sizeof(req), &rep, sizeof(rep), why);
+	sigdefer_end();
 	if (err)
 		return err;
-	return rep->n && rep->n <= WIRE_GROUP_MAX ? 0 :
-	       deny(why, -EPROTO, "pmcbpfd answers with %u members of a group", rep->n);
+	if (!rep.n || rep.n > WIRE_GROUP_MAX)
+		return deny(why, -EPROTO, "pmcbpfd answers with %u members of a group", rep.n);
+	r->n = rep.n;
+	r->running = rep.running;
+	for (uint32_t i = 0; i < rep.n; i++)
+		r->members[i] = (struct pmc_group_member){
+			.pm_pmcid = rep.pmcid[i], .pm_value = rep.value[i],
+		};
+	return 0;
+}
+
+static int read_all(pmc_id_t leader, struct reading *r, bool timed, struct reason *why)
+{
+	int err = read_here(leader, r, timed, why);
+
+	return err == READ_ASK ? read_there(leader, r, why) : err;
+}
+
+static bool read_quick_all(pmc_id_t leader, uint32_t *n, struct pmc_group_member *members)
+{
+	bool moved, done;
+	struct read_version *v = read_share_enter(&pmc_lib.reads, true, &moved);
+
+	done = read_group_quick(&v->table, leader, members, n);
+	if (__builtin_expect(read_share_leave(&pmc_lib.reads, v, true) || moved, 0))
+		client_table_reclaim(&pmc_lib);
+	return done;
+}
+
+/* A reading in a signal handler that succeeds leaves the program's reason alone. */
+static int read_leave(int err, const struct reason *why)
+{
+	if (!err)
+		return 0;
+	*call_begin() = *why;
+	return call_end(err);
 }
 
 static int read_request(pmc_id_t leader, uint32_t *n, struct pmc_group_member *members,
 			struct pmc_group_times *times, struct reason *why)
 {
-	struct wire_readgroup_rep rep;
+	struct reading r;
 	uint32_t room = n ? *n : 0;
 	int err;
 
@@ -253,55 +344,69 @@ static int read_request(pmc_id_t leader, uint32_t *n, struct pmc_group_member *m
 	if (room > PMC_GROUP_MAX_MEMBERS)
 		return deny(why, -EINVAL, "a group has at most %u members, not %u",
 			    PMC_GROUP_MAX_MEMBERS, room);
-	err = readgroup(leader, &rep, why);
+	err = read_all(leader, &r, times, why);
 	if (err)
 		return err;
-	*n = rep.n;
+	*n = r.n;
 	if (!room)
 		return 0;
-	if (room < rep.n)
-		return deny(why, -E2BIG, "the group has %u members; there is room for %u", rep.n,
+	if (room < r.n)
+		return deny(why, -E2BIG, "the group has %u members; there is room for %u", r.n,
 			    room);
-	for (uint32_t i = 0; i < rep.n; i++)
-		members[i] = (struct pmc_group_member){
-			.pm_pmcid = rep.pmcid[i], .pm_value = rep.value[i],
-		};
+	memcpy(members, r.members, r.n * sizeof(*members));
 	if (times)
 		*times = (struct pmc_group_times){
-			.pgt_enabled = rep.running, .pgt_running = rep.running,
-			.pgt_enabled_wall = rep.running, .pgt_wall = rep.running,
+			.pgt_enabled = r.running, .pgt_running = r.running,
+			.pgt_enabled_wall = r.running, .pgt_wall = r.running,
 			.pgt_flags = PMC_GROUP_F_TIME_WALL_NS,
 		};
 	return 0;
 }
 
+/* A function of its own, so that the quick path has no large frame. */
+static __attribute__((noinline)) int read_slow_all(pmc_id_t leader, uint32_t *n,
+						   struct pmc_group_member *members,
+						   struct pmc_group_times *times)
+{
+	struct reason why;
+
+	*why.text = '\0';
+	return read_leave(read_request(leader, n, members, times, &why), &why);
+}
+
 PMC_API_PUBLIC int pmc_group_read(pmc_id_t leader, uint32_t *nmembers,
 				  struct pmc_group_member *members, struct pmc_group_times *times)
 {
-	return call_leave(read_request(leader, nmembers, members, times, call_enter()));
+	if (__libc_single_threaded && nmembers && members && !times &&
+	    *nmembers <= PMC_GROUP_MAX_MEMBERS && read_quick_all(leader, nmembers, members))
+		return 0;
+	return read_slow_all(leader, nmembers, members, times);
 }
 
 static int pair_request(pmc_id_t pmcid, pmc_value_t *value, uint64_t *enabled, uint64_t *running,
 			struct reason *why)
 {
-	struct wire_readgroup_rep rep;
+	struct reading r;
 	int err;
 
 	if (!value)
 		return call_missing(why, "value");
-	err = readgroup(pmcid, &rep, why);
+	err = read_all(pmcid, &r, enabled || running, why);
 	if (err)
 		return err == -ENOTTY ? -EOPNOTSUPP : err;
-	*value = rep.value[0];
+	*value = r.members[0].pm_value;
 	if (enabled)
-		*enabled = rep.running;
+		*enabled = r.running;
 	if (running)
-		*running = rep.running;
+		*running = r.running;
 	return 0;
 }
 
 PMC_API_PUBLIC int pmc_read_pair(pmc_id_t pmcid, pmc_value_t *value, uint64_t *enabled,
 				 uint64_t *running)
 {
-	return call_leave(pair_request(pmcid, value, enabled, running, call_enter()));
+	struct reason why;
+
+	*why.text = '\0';
+	return read_leave(pair_request(pmcid, value, enabled, running, &why), &why);
 }

@@ -12,6 +12,7 @@
 
 #include "allocate.h"
 #include "client.h"
+#include "group.h"
 #include "lib/base/thread.h"
 #include "proof.h"
 
@@ -217,7 +218,9 @@ static int start_request(pmc_id_t pmcid, struct reason *why)
 		.payload_max = sizeof(rep),
 	};
 	int err = client_exchange(&pmc_lib, &x, why);
+	pmc_id_t group[WIRE_GROUP_MAX];
 	struct read_table *t;
+	uint32_t members;
 	pid_t tid;
 
 	if (err)
@@ -225,9 +228,12 @@ static int start_request(pmc_id_t pmcid, struct reason *why)
 	/* The page of a CPU's event is of no use to a thread on another CPU. */
 	tid = x.nfds && !PMC_IS_SYSTEM_MODE(PMC_ID_TO_MODE(pmcid)) && process_single_threaded() ?
 		read_thread() : 0;
+	members = rep.members ? group_members(pmcid, group) : 0;
 	t = client_table_change(&pmc_lib);
 	/* Without memory for the descriptors reads ask the daemon. */
-	if (t)
+	if (t && members && members == rep.members && rep.nfds == x.nfds)
+		read_table_group(t, group, &rep, x.fds, tid);
+	else if (t && !rep.members)
 		read_table_events(t, pmcid, rep.generation, x.fds, x.nfds, tid);
 	else
 		client_exchange_close(&x);

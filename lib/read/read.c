@@ -9,18 +9,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "counter.h"
+#include "event_page.h"
 #include "read.h"
-#include "trap.h"
 
 #define READ_TRIES 1000		/* then the daemon, which is still writing, is asked */
-
-/* One whole load; the atomic built-in would compute the address anew each time. */
-#define load(p)		(*(const volatile __typeof__(*(p)) *)(p))
-#define load_acquire(p) __atomic_load_n((p), __ATOMIC_ACQUIRE)
-
-/* The usual path of pmc_read() is inlined: every instruction counts. */
-#define QUICK static inline __attribute__((always_inline))
 
 /* Four bytes of every thread's static area: other models of access cost a call each time. */
 static __thread pid_t thread_id __attribute__((tls_model("initial-exec")));
@@ -49,41 +41,6 @@ uint64_t read_scale(uint64_t figure, uint32_t rate)
 
 /* --- perf events ------------------------------------------------------------------------------ */
 
-/* State of an event according to its page, as its own thread sees it. */
-enum page_state {
-	PAGE_SILENT,		/* nothing: ask the kernel */
-	PAGE_MOVED,		/* it was changed meanwhile */
-	PAGE_SAVED,		/* not counting now; the page has the whole count */
-	PAGE_COUNTING,		/* the register, put right by the page */
-};
-
-/* Without `counter` it is the instruction itself: in functions of TRAP_SECTION. */
-QUICK enum page_state event_page(const struct perf_event_mmap_page *page, read_counter_fn *counter,
-				 uint64_t *value)
-{
-	uint32_t lock = load_acquire(&page->lock), index = load(&page->index);
-	uint32_t shift = 64 - load(&page->pmc_width);
-	struct perf_event_mmap_page cap = { .capabilities = load(&page->capabilities) };
-	uint64_t count = load(&page->offset), raw;
-
-	if (lock & 1)
-		return PAGE_MOVED;
-	/* cap_user_rdpmc alone proves nothing: Linux 6.1 sets it for software events. */
-	if (!cap.cap_bit0_is_deprecated || !cap.cap_user_rdpmc)
-		return PAGE_SILENT;
-	if (index) {
-		if (shift > 62 ||
-		    !(counter ? counter(index - 1, &raw) : trap_inline(index - 1, &raw)))
-			return PAGE_SILENT;
-		count += (uint64_t)((int64_t)(raw << shift) >> shift);
-	}
-	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	if (load(&page->lock) != lock)
-		return PAGE_MOVED;
-	*value = count;
-	return index ? PAGE_COUNTING : PAGE_SAVED;
-}
-
 /* A page has the count of its own thread only; read(2) includes threads created later. */
 static bool is_own(const struct read_slot *slot)
 {
@@ -98,16 +55,6 @@ static bool is_own(const struct read_slot *slot)
 QUICK bool pages_suffice(const struct read_slot *slot)
 {
 	return slot->tid == thread_id && counter_clock() < load(slot->until);
-}
-
-/* After read(2) has found no event lost: may the next reads use the registers? */
-static bool registers_ready(const struct read_table *t, const struct read_slot *slot)
-{
-	bool any = false;
-
-	for (unsigned int i = 0; is_own(slot) && !any && i < slot->nevents; i++)
-		any = slot->events[i].page && load(&slot->events[i].page->index);
-	return any && (t->counter || trap_ready());
 }
 
 /*
@@ -136,31 +83,13 @@ QUICK bool events_pages(const struct read_slot *slot, read_counter_fn *counter, 
 	return counting;
 }
 
-/*
- * Reads the event, never a file that has taken its number: a read would take the program's bytes.
- * Not read(2): the C library would let the thread be cancelled there.
- */
-static ssize_t event_read(const struct read_event *e, uint64_t *data, size_t size)
-{
-	ssize_t n;
-
-	if (!ownfd_valid(&e->own))
-		return -1;
-	do
-		n = syscall(SYS_read, e->own.fd, data, size);
-	while (n < 0 && errno == EINTR);
-	return n;
-}
-
 static int event_value(const struct read_event *e, uint64_t *value, struct reason *why)
 {
 	uint64_t data[4];
-	ssize_t n = event_read(e, data, sizeof(data));
+	ssize_t n = event_page_ask(e, data, sizeof(data));
 
 	if (n == 0)
-		return deny(why, -EBUSY, "the counter was taken away by another user of the "
-			    "hardware (\"pmccontrol --doctor\" may name it): the count is lost; "
-			    "release the PMC and allocate again");
+		return event_page_lost(why);
 	if (n != sizeof(data[0]))
 		return READ_ASK;
 	*value = data[0];
@@ -268,7 +197,8 @@ static int how_events(const struct read_entry *e, uint64_t *value, struct reason
 			return err;
 		sum += one;
 	}
-	__atomic_store_n(slot->until, registers_ready(e->t, slot) ?
+	__atomic_store_n(slot->until, is_own(slot) &&
+			 event_page_ready(e->t, slot->events, slot->nevents) ?
 			 counter_clock() + counter_ticks(READ_CHECK_NS) : 0, __ATOMIC_RELAXED);
 	*value = sum;
 	return READ_DONE;
@@ -352,7 +282,7 @@ static __attribute__((noinline)) bool quick_other(const struct read_table *t,
 			return quick_events(slot, t->counter, seq, value);
 		if (slot->tid || slot->nevents != 1 ||
 		    slot->generation != load(&p->generation) ||
-		    event_read(slot->events, &figure, sizeof(figure)) != sizeof(figure))
+		    event_page_ask(slot->events, &figure, sizeof(figure)) != sizeof(figure))
 			return false;
 		sum += figure;
 		break;

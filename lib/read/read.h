@@ -20,6 +20,7 @@
 
 #include "lib/base/reason.h"
 #include "ownfd.h"
+#include "read_group.h"
 #include "read_share.h"
 #include "read_table.h"
 

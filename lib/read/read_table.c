@@ -50,6 +50,30 @@ static size_t block_size(unsigned int n)
 	return sizeof(struct event_block) + n * sizeof(struct read_event);
 }
 
+static size_t group_size(const struct read_group *g)
+{
+	return sizeof(*g) + (size_t)g->groups * g->places * sizeof(struct read_event);
+}
+
+static void events_close(struct read_event *events, unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++) {
+		page_unmap(events[i].page, page_size());
+		ownfd_close(&events[i].own);
+	}
+}
+
+static void slot_close_group(struct read_slot *slot)
+{
+	struct read_group *g = slot->group;
+
+	if (!g)
+		return;
+	slot->group = NULL;
+	events_close(g->events, g->groups * g->places);
+	page_unmap(g, group_size(g));
+}
+
 static void slot_forget_events(struct read_slot *slot)
 {
 	slot->events = NULL;
@@ -60,10 +84,7 @@ static void slot_forget_events(struct read_slot *slot)
 
 static void slot_close_events(struct read_slot *slot)
 {
-	for (unsigned int i = 0; i < slot->nevents; i++) {
-		page_unmap(slot->events[i].page, page_size());
-		ownfd_close(&slot->events[i].own);
-	}
+	events_close(slot->events, slot->nevents);
 	page_unmap(slot->until, block_size(slot->nevents));
 	slot_forget_events(slot);
 }
@@ -74,12 +95,21 @@ static bool slot_has_events(const struct read_table *t, unsigned int pos,
 	return t && t->slots[pos].events == events;
 }
 
+static bool slot_has_group(const struct read_table *t, unsigned int pos,
+			   const struct read_group *group)
+{
+	return t && t->slots[pos].group == group;
+}
+
 void read_table_drop(struct read_table *t, const struct read_table *one,
 		     const struct read_table *two)
 {
 	for (unsigned int i = 0; i < t->top; i++) {
 		const struct read_event *events = t->slots[i].events;
+		const struct read_group *group = t->slots[i].group;
 
+		if (!slot_has_group(one, i, group) && !slot_has_group(two, i, group))
+			slot_close_group(&t->slots[i]);
 		if (!slot_has_events(one, i, events) && !slot_has_events(two, i, events))
 			slot_close_events(&t->slots[i]);
 	}
@@ -190,6 +220,18 @@ static void fds_close(const int *fds, unsigned int n)
 		close(fds[--n]);
 }
 
+static void event_take(struct read_event *e, int fd, bool maps)
+{
+	const void *page = NULL;
+
+	fd = ownfd_raise(fd);
+	/* A reading that finds none asks the daemon. */
+	e->own = ownfd_identify(fd);
+	/* read(2) works without a page. */
+	if (maps && fd >= 0 && page_map(fd, page_size(), &page) == 0)
+		e->page = page;
+}
+
 int read_table_events(struct read_table *t, uint32_t pmcid, uint32_t generation, const int *fds,
 		      unsigned int n, pid_t tid)
 {
@@ -213,20 +255,72 @@ int read_table_events(struct read_table *t, uint32_t pmcid, uint32_t generation,
 		fds_close(fds, n);
 		return -ENOMEM;
 	}
-	for (i = 0; i < n; i++) {
-		const void *page = NULL;
-		int fd = ownfd_raise(fds[i]);
-
-		/* A reading that finds none asks the daemon. */
-		block->events[i].own = ownfd_identify(fd);
-		/* read(2) works without a page. */
-		if (tid && fd >= 0 && page_map(fd, page_size(), &page) == 0)
-			block->events[i].page = page;
-	}
+	for (i = 0; i < n; i++)
+		event_take(&block->events[i], fds[i], tid);
 	slot->events = block->events;
 	slot->until = &block->until;
 	slot->nevents = n;
 	slot->generation = generation;
 	slot->tid = tid;
 	return 0;
+}
+
+static bool slot_group_fill(struct read_group *g, struct read_table *t, const uint32_t *pmcid)
+{
+	for (unsigned int i = g->members; i--; ) {
+		const struct read_slot *slot = slot_find(t, pmcid[i]);
+
+		if (!slot || g->place[i] >= g->places)
+			return false;
+		g->entry[i] = slot->entry;
+		g->pmcid[i] = pmcid[i];
+		g->owner[g->place[i]] = (uint8_t)i;
+	}
+	return true;
+}
+
+static struct read_group *slot_group_new(struct read_table *t, const uint32_t *pmcid,
+				    const struct wire_start_rep *rep, pid_t tid)
+{
+	struct read_group head = {
+		.generation = rep->generation, .members = rep->members, .places = rep->places,
+		.tid = tid, .ran = rep->ran, .since = rep->since,
+	}, *g;
+
+	if (!rep->places || rep->members > WIRE_GROUP_MAX || rep->nfds % rep->places)
+		return NULL;
+	head.groups = rep->nfds / rep->places;
+	memcpy(head.place, rep->place, sizeof(head.place));
+	if (!slot_group_fill(&head, t, pmcid))
+		return NULL;
+	g = mmap(NULL, group_size(&head), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		 0);
+	if (g == MAP_FAILED)
+		return NULL;
+	*g = head;
+	return g;
+}
+
+int read_table_group(struct read_table *t, const uint32_t *pmcid, const struct wire_start_rep *rep,
+		     const int *fds, pid_t tid)
+{
+	struct read_slot *slot = slot_find(t, pmcid[0]);
+	struct read_group *g = slot ? slot_group_new(t, pmcid, rep, tid) : NULL;
+
+	if (!g) {
+		fds_close(fds, rep->nfds);
+		return slot ? -ENOMEM : 0;
+	}
+	for (unsigned int i = 0; i < rep->nfds; i++)
+		event_take(&g->events[i], fds[i], tid);
+	slot->group = g;
+	return 0;
+}
+
+struct read_group *read_table_group_of(const struct read_table *t, uint32_t leader)
+{
+	for (unsigned int i = 0; i < t->top; i++)
+		if (t->slots[i].pmcid == leader && t->slots[i].used)
+			return t->slots[i].group;
+	return NULL;
 }

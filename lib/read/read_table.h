@@ -27,6 +27,23 @@ struct read_event {
  */
 typedef bool read_counter_fn(uint32_t index, uint64_t *value);
 
+/*
+ * A group that its owner reads: groups of perf events, of which the first of each reads the others.
+ * Those of group g are events[g * places] and after; member i counts by the event at place[i].
+ */
+struct read_group {
+	uint32_t generation;
+	unsigned int members, places, groups;
+	pid_t tid;			/* as in struct read_slot … */
+	uint64_t until;			/* … likewise */
+	uint64_t ran, since;		/* ns that it had run before `since` of CLOCK_MONOTONIC */
+	const struct wire_page_pmc *entry[WIRE_GROUP_MAX];
+	uint32_t pmcid[WIRE_GROUP_MAX];
+	uint8_t place[WIRE_GROUP_MAX];
+	uint8_t owner[WIRE_GROUP_MAX];	/* by place: the first member that counts by that event */
+	struct read_event events[];
+};
+
 /* The client's state of the PMC at this position of the page. */
 struct read_slot {
 	bool used;
@@ -45,6 +62,7 @@ struct read_slot {
 	 * no event was lost.
 	 */
 	uint64_t *until;
+	struct read_group *group;	/* that the PMC leads; NULL: none that can be read so */
 };
 
 /*
@@ -79,6 +97,14 @@ bool read_table_has(const struct read_table *t, uint32_t pmcid);
  */
 int read_table_events(struct read_table *t, uint32_t pmcid, uint32_t generation, const int *fds,
 		      unsigned int n, pid_t tid);
+/*
+ * The same for a group, whose members and places `rep` and `pmcid` list.  Takes over rep->nfds
+ * descriptors.
+ */
+int read_table_group(struct read_table *t, const uint32_t *pmcid, const struct wire_start_rep *rep,
+		     const int *fds, pid_t tid);
+/* The group that the PMC leads; NULL: none. */
+struct read_group *read_table_group_of(const struct read_table *t, uint32_t leader);
 /* Unmaps and closes all that `t` has and neither of two others (may be NULL) has. */
 void read_table_drop(struct read_table *t, const struct read_table *one,
 		     const struct read_table *two);

@@ -8,8 +8,8 @@
  * stopped, stop() only while it runs, attach() only for process scope.  A member may be NULL if
  * there is nothing to do.
  *
- * A PMC gets its backend at its allocation.  Only one change is possible later:
- * count_row_to_tasks() replaces slices by per-task events.
+ * A PMC gets its backend at its allocation.  Only slices may be replaced later, by per-task events
+ * (count_row_to_tasks()) or by groups of these (count_row_to_group()).
  *
  * Example, a process-scope PMC in slices: start() sets its bit in every set that it is a member of
  * and flushes each CPU, so that slices begin at once; at each context switch the programs credit
@@ -93,6 +93,7 @@ extern const struct backend backend_register;	/* system scope: a register of its
 extern const struct backend backend_slices;	/* process scope: slices of a per-CPU source */
 extern const struct backend backend_figures;	/* process scope: the kernel's figures per task */
 extern const struct backend backend_task_events; /* process scope: per-task events */
+extern const struct backend backend_task_group;	/* process scope: groups of these */
 extern const struct backend backend_cgroup_events; /* a cgroup: per-CPU events of it */
 extern const struct backend backend_cgroup_slices; /* a cgroup: slices of a per-CPU source */
 extern const struct backend backend_cgroup_hits; /* a cgroup: samples of hits */

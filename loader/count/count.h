@@ -21,6 +21,7 @@
 
 #include <sys/types.h>
 
+#include "lib/base/wire.h"
 #include "loader/kernel/kernel.h"
 
 struct count;
@@ -201,6 +202,17 @@ int count_start_all(struct count *const *list, unsigned int n, unsigned int *fai
 void count_stop_all(struct count *const *list, unsigned int n);
 int count_read_all(struct count *const *list, unsigned int n, uint64_t *values,
 		   unsigned int *failed, struct reason *why);
+/*
+ * After their start: the descriptors from which the owner reads all members without the daemon, in
+ * groups of `places`, and the place of each member; as count_read_fds().
+ */
+struct count_places {
+	unsigned int places;
+	uint8_t place[WIRE_GROUP_MAX];
+};
+unsigned int count_read_fds_all(struct count *const *list, unsigned int n, int *fds,
+				unsigned int max, uint32_t *generation,
+				struct count_places *places);
 /* True if all of them measure the same processes. */
 bool count_shares_targets(struct count *const *list, unsigned int n);
 

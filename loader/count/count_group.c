@@ -14,12 +14,14 @@
 #include "holder.h"
 #include "page.h"
 #include "slices.h"
+#include "task_group.h"
 
 /* --- making ----------------------------------------------------------------------------------- */
 
 int count_group_admit(struct count *c, struct reason *why)
 {
-	if (c->spec.system ? c->backend->gauge != NULL : c->backend->sliced)
+	if (c->spec.system ? c->backend->gauge != NULL :
+			     c->backend->sliced || c->backend == &backend_task_group)
 		return 0;
 	if (c->spec.holder->end)
 		c->spec.holder->end(c);
@@ -51,7 +53,11 @@ static bool group_lends(struct count *earlier, struct count *c)
 {
 	struct gauge a, b;
 
-	if (earlier->lender || earlier->backend != c->backend)
+	if (earlier->lender)
+		return false;
+	if (!c->spec.system && c->spec.holder == &holder_counter)
+		return group_same_event(earlier, c);
+	if (earlier->backend != c->backend)
 		return false;
 	if (!c->spec.system)
 		return earlier->source >= 0 && earlier->source < ABI_SOURCE_MSR &&
@@ -67,10 +73,14 @@ static bool group_lends(struct count *earlier, struct count *c)
 void count_form_group(struct count *const *list, unsigned int n, bool descendants)
 {
 	for (unsigned int i = 0; i < n; i++) {
-		list[i]->spec.descendants = descendants;
-		for (unsigned int j = 0; j < i && !list[i]->lender; j++)
-			if (group_lends(list[j], list[i]))
-				list[i]->lender = list[j];
+		struct count *c = list[i];
+
+		c->spec.descendants = descendants;
+		c->first = list[0];
+		for (unsigned int j = 0; j < i && !c->lender; j++)
+			if (group_lends(list[j], c))
+				c->lender = list[j];
+		c->place = c->lender ? c->lender->place : list[0]->places++;
 	}
 }
 
@@ -171,18 +181,21 @@ static void group_note(struct count *const *list, unsigned int n, bool running)
 int count_start_all(struct count *const *list, unsigned int n, unsigned int *failed,
 		    struct reason *why)
 {
+	const bool system = list[0]->spec.system;
 	int err = 0;
 
 	for (*failed = 0; *failed < n && !err; *failed += !err)
 		err = group_prepare(list[*failed], why);
-	if (err)
-		return err;
-	if (list[0]->spec.system)
+	if (!err && !system)
+		err = task_group_prepare(list, n, failed, why);
+	if (!err && system)
 		err = group_start_cpu(list, n, failed, why);
+	else if (!err && task_group_counts(list[0]))
+		err = task_group_start(list, n, why);
 	if (err)
 		return err;
 	group_note(list, n, true);
-	if (!list[0]->spec.system)
+	if (!system && !task_group_counts(list[0]))
 		slices_start_all(list, n);
 	for (unsigned int i = 0; i < n; i++)
 		page_update(list[i]);
@@ -193,6 +206,8 @@ void count_stop_all(struct count *const *list, unsigned int n)
 {
 	if (list[0]->spec.system)
 		group_stop_cpu(list, n);
+	else if (task_group_counts(list[0]))
+		task_group_stop(list, n);
 	else
 		slices_stop_all(list, n);
 	for (unsigned int i = 0; i < n; i++) {
@@ -212,9 +227,26 @@ int count_read_all(struct count *const *list, unsigned int n, uint64_t *values,
 		err = count_read(list[*failed], &values[*failed], why);
 	if (err || !list[0]->running)
 		return err;
-	err = list[0]->spec.system ? group_read_cpu(list, n, raw, failed, why) :
-				     slices_read_all(list, n, raw, failed, why);
+	if (list[0]->spec.system)
+		err = group_read_cpu(list, n, raw, failed, why);
+	else if (task_group_counts(list[0]))
+		err = task_group_read(list, n, raw, failed, why);
+	else
+		err = slices_read_all(list, n, raw, failed, why);
 	for (unsigned int i = 0; i < n; i++)
 		values[i] = list[i]->base + count_state_scale(list[i], raw[i]);
 	return err;
+}
+
+unsigned int count_read_fds_all(struct count *const *list, unsigned int n, int *fds,
+				unsigned int max, uint32_t *generation,
+				struct count_places *places)
+{
+	*generation = list[0]->generation;
+	if (!list[0]->running || !task_group_counts(list[0]))
+		return 0;
+	places->places = list[0]->places;
+	for (unsigned int i = 0; i < n; i++)
+		places->place[i] = (uint8_t)list[i]->place;
+	return task_group_fds(list, n, fds, max);
 }

@@ -77,11 +77,11 @@ static void count_row_convert_target(void *arg, pid_t tgid)
 }
 
 /* Adds the slices' count to the base and removes the source from the sets. */
-static void count_row_leave_slices(struct targets *ts, struct count *c)
+static void count_row_leave_slices(struct targets *ts, struct count *c, const struct backend *to)
 {
 	uint64_t sum;
 
-	c->backend = &backend_task_events;
+	c->backend = to;
 	target_rewrite(ts, c);
 	c->source = -1;
 	sum = slices_sum(c);
@@ -181,6 +181,23 @@ static int count_row_attach_all(struct targets *ts, struct count_row *row, struc
 	return a.err;
 }
 
+static void count_row_give_up(struct engine *e, struct count_row *row)
+{
+	DEBUG(e->debug, MD, CONFIG, "source %d gives way to per-task events", row->source);
+	sources_close(e->sources, row->source);
+	count_pay_row_back(row);
+	row->source = -1;
+	row->per_task = true;
+}
+
+void count_row_to_group(struct count *c)
+{
+	engine_hold(c->e, true);
+	count_row_leave_slices(c->e->targets, c, &backend_task_group);
+	count_row_give_up(c->e, target_count_row(c->e->targets, c->spec.row));
+	engine_hold(c->e, false);
+}
+
 static int count_row_convert(struct engine *e, struct count_row *row, struct reason *why)
 {
 	struct targets *ts = e->targets;
@@ -209,15 +226,11 @@ static int count_row_convert(struct engine *e, struct count_row *row, struct rea
 		return deny(why, err, "cannot share the row between events: %s", perf_error(err));
 	}
 	LIST_FOREACH(c, &row->users, on_row) {
-		count_row_leave_slices(ts, c);
+		count_row_leave_slices(ts, c, &backend_task_events);
 		/* Half a hand-over cannot be undone: mark the count as lost. */
 		c->lost |= err != 0;
 	}
-	DEBUG(e->debug, MD, CONFIG, "source %d gives way to per-task events", row->source);
-	sources_close(e->sources, row->source);
-	count_pay_row_back(row);
-	row->source = -1;
-	row->per_task = true;
+	count_row_give_up(e, row);
 	return err ? deny(why, err, "cannot share the row between events: %s", perf_error(err)) : 0;
 }
 

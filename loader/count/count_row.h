@@ -26,6 +26,8 @@ void count_row_add(struct count *c);
 int count_row_add_cgroup(struct count *c, struct reason *why);
 /* Called for the last PMC on the row: closes the source. */
 void count_row_leave(struct count *c);
+/* Has the row's only PMC, which does not run, count by groups of per-task events. */
+void count_row_to_group(struct count *c);
 /* Moves all PMCs of the row to per-task events. */
 int count_row_to_tasks(struct engine *e, struct count_row *row, struct reason *why);
 

@@ -59,7 +59,10 @@ struct count {
 	pid_t only;			/* its only target; 0: several, or children may join */
 	uint64_t self_start;		/* figures.c: the owner's figure at START, for the page */
 	int source;			/* slices.c, cpu_tracepoint.c */
-	struct count *lender;		/* in a group, an earlier one that counts the same */
+	struct count *first;		/* of its group, NULL: in none … */
+	struct count *lender;		/* … an earlier one that counts the same … */
+	unsigned int place;		/* … its number among those that count different events … */
+	unsigned int places;		/* … of the first: how many these are */
 	char *filter;			/* memory of spec.event.filter */
 	bool pays_source;		/* charged for the source that its user's PMCs share */
 	uint64_t missed;		/* hold_tracepoint.c: hits missed before START */

@@ -114,10 +114,6 @@ static int hold_counter_process(struct count *c, struct reason *why)
 		if (err)
 			return err;
 	} else if (row->per_task || !perf_spec_same(&row->spec, &spec)) {
-		if (c->spec.grouped)
-			return deny(why, -EINVAL, "row %u (%s) counts several events, so that it "
-				    "cannot count for a group", c->spec.row,
-				    c->spec.row_name);
 		if (c->spec.log)
 			return deny(why, -EINVAL, "row %u (%s) counts several events, so that time "
 				    "slices cannot be logged there", c->spec.row,
@@ -125,7 +121,7 @@ static int hold_counter_process(struct count *c, struct reason *why)
 		err = row->per_task ? 0 : count_row_to_tasks(c->e, row, why);
 		if (err)
 			return err == -EAGAIN ? -EINVAL : err;
-		c->backend = &backend_task_events;
+		c->backend = c->spec.grouped ? &backend_task_group : &backend_task_events;
 	}
 	c->source = row->source;
 	count_row_add(c);

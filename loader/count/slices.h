@@ -10,7 +10,7 @@ uint64_t slices_sum(const struct count *c);
 /* The source that its slices read: in a group, that of the first PMC that counts the same. */
 static inline int slices_source(const struct count *c)
 {
-	return c->lender ? c->lender->source : c->source;
+	return c->lender && c->lender->source >= 0 ? c->lender->source : c->source;
 }
 
 /* Start, stop and read a group at one instant; one PMC is a group of its own. */

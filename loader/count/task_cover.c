@@ -14,6 +14,7 @@
 struct task_cover {
 	struct count *c;
 	bool started;
+	bool mends;			/* it may open and close events */
 	int cpu;			/* to which the events are bound, -1: to none */
 	uint64_t until;			/* for one process */
 	bool changed;			/* the round has opened or enabled events, or met forks */
@@ -30,12 +31,13 @@ static int task_cover_deny(const struct task_cover *v, pid_t tgid)
 		    "for them: try again", (int)tgid);
 }
 
-static int task_cover_look(struct task_cover *v, pid_t tgid)
+/* Looks at the events on a CPU, or at all: at each thread's `events`. */
+static int task_cover_look_at(struct task_cover *v, pid_t tgid, int cpu, unsigned int events)
 {
 	const struct count *c = v->c;
 
 	v->now = (struct abi_cover){
-		.tag = c->tag, .cpu = v->cpu, .program = c->spec.sampling,
+		.tag = c->tag, .cpu = cpu, .events = events, .program = c->spec.sampling,
 	};
 	return visit_cover(c->e, (uint32_t)tgid, &v->now);
 }
@@ -43,6 +45,11 @@ static int task_cover_look(struct task_cover *v, pid_t tgid)
 static unsigned int task_cover_listed(uint32_t n)
 {
 	return n < ABI_MAX_COVERED ? n : ABI_MAX_COVERED;
+}
+
+static int task_cover_look(struct task_cover *v, pid_t tgid)
+{
+	return task_cover_look_at(v, tgid, v->cpu, 1);
 }
 
 /* --- forks ----------------------------------------------------------------------------------- */
@@ -131,7 +138,7 @@ static int task_cover_events(struct task_cover *v, pid_t tgid, int cpu)
 		enable = v->started && v->now.off;
 		if (!mend && !enable)
 			return 0;
-		if (mend && v->started)
+		if (mend && !v->mends)
 			return task_cover_deny(v, tgid);
 		v->changed = true;
 		err = mend ? task_cover_mend(v, tgid) : task_events_enable(v->c, tgid);
@@ -140,13 +147,25 @@ static int task_cover_events(struct task_cover *v, pid_t tgid, int cpu)
 	}
 }
 
+/*
+ * Events that are bound to CPUs are opened for one CPU after the other.  A thread that has as many
+ * as there are CPUs has one for each: it has two of a CPU only if it was listed when that CPU's were
+ * opened, and then it was listed for the next CPUs, too, so that it has too many.
+ */
 static int task_cover_process(struct task_cover *v, pid_t tgid)
 {
-	int err = 0;
+	unsigned int cpus = 0;
+	int err;
 
 	v->until = clock_ns() + COVER_TIME;
 	if (!task_open_bound(v->c, tgid))
 		return task_cover_events(v, tgid, -1);
+	for (unsigned int cpu = 0; cpu < v->c->e->ncpu; cpu++)
+		cpus += perf_cpu_present(cpu);
+	err = task_cover_look_at(v, tgid, ABI_COVER_ALL, cpus);
+	if (err || !(v->now.nforking || v->now.nbare || v->now.ntwice || v->now.unprogrammed ||
+		     (v->started && v->now.off)))
+		return err;
 	for (unsigned int cpu = 0; cpu < v->c->e->ncpu && !err; cpu++)
 		if (perf_cpu_present(cpu))
 			err = task_cover_events(v, tgid, (int)cpu);
@@ -169,7 +188,7 @@ static void task_cover_target(void *arg, pid_t tgid)
 /* --- all targets ----------------------------------------------------------------------------- */
 
 /* A fork that was under way may have made another target, so that a second round is needed. */
-static int task_cover_all(struct count *c, bool started, struct reason *why)
+static int task_cover_all(struct count *c, bool started, bool mends, struct reason *why)
 {
 	struct task_cover *v;
 	int err = 0;
@@ -179,7 +198,7 @@ static int task_cover_all(struct count *c, bool started, struct reason *why)
 	v = malloc(sizeof(*v));
 	if (!v)
 		return -ENOMEM;
-	*v = (struct task_cover){ .c = c, .started = started, .why = why };
+	*v = (struct task_cover){ .c = c, .started = started, .mends = mends, .why = why };
 	visit_watch_forks(c->e, true);
 	do {
 		v->changed = false;
@@ -192,10 +211,17 @@ static int task_cover_all(struct count *c, bool started, struct reason *why)
 
 int task_cover_prepare(struct count *c, struct reason *why)
 {
-	return task_cover_all(c, false, why);
+	return task_cover_all(c, false, true, why);
+}
+
+int task_cover_check(struct count *c)
+{
+	struct reason unused;
+
+	return task_cover_all(c, false, false, &unused);
 }
 
 int task_cover_started(struct count *c, struct reason *why)
 {
-	return task_cover_all(c, true, why);
+	return task_cover_all(c, true, false, why);
 }

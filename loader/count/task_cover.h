@@ -14,7 +14,9 @@
 
 /* Before the events are enabled.  -EAGAIN: the targets create threads faster than that. */
 int task_cover_prepare(struct count *c, struct reason *why);
-/* Once they are: nothing may be opened anew, because it counts already. */
+/* Before, where nothing can be opened anew.  -EAGAIN: some thread has not what it should have. */
+int task_cover_check(struct count *c);
+/* Once they are enabled: nothing may be opened anew, because it counts already. */
 int task_cover_started(struct count *c, struct reason *why);
 
 #endif

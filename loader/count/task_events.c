@@ -13,18 +13,6 @@
 #include "task_cover.h"
 #include "task_events.h"
 
-static bool task_events_lack_cpu(const struct count *c, unsigned int cpu)
-{
-	bool bound = false;
-
-	for (unsigned int i = 0; i < c->events.n; i++) {
-		if (c->events.list[i].cpu == (int)cpu)
-			return false;
-		bound |= c->events.list[i].cpu != TASK_ANY_CPU;
-	}
-	return bound;
-}
-
 /* Events are enabled before their watches and disabled after them. */
 static int task_events_switch_all(struct count *c, pid_t tgid, bool on, pid_t *failed)
 {
@@ -143,7 +131,11 @@ int task_events_enable(struct count *c, pid_t tgid)
 static void task_events_close_slowly(struct count *c, struct task_events *l)
 {
 	while (l->n) {
-		count_state_close_event(c, l->list[--l->n].fd);
+		int fd = l->list[--l->n].fd;
+
+		if (fd < 0)	/* it shares another member's, see task_group.c */
+			continue;
+		count_state_close_event(c, fd);
 		task_open_repay(c, 1);
 		engine_breathe(c->e);
 	}
@@ -302,7 +294,7 @@ static void task_events_follow(struct count *c, pid_t tgid, bool dropped)
 static bool task_events_cpu_missed(const struct count *c, unsigned int cpu,
 				   const struct cpu_state *now, uint64_t missed)
 {
-	return now->here && task_events_lack_cpu(c, cpu);
+	return now->here && task_open_lacks_cpu(c, cpu);
 }
 
 static enum wire_how task_events_how(const struct count *c)

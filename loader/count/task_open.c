@@ -21,7 +21,7 @@ static bool task_events_have(const struct task_events *l, pid_t tid, int cpu)
 }
 
 /* Charges one descriptor.  This cannot fail if a hand-over has reserved room for it. */
-static int task_event_pay(const struct count *c, struct reason *why)
+int task_open_pay(const struct count *c, struct reason *why)
 {
 	struct user *u = c->owner->user;
 
@@ -50,7 +50,7 @@ static int task_event_add(struct count *c, struct task_events *l,
 
 	if (array_extend(l->list, l->n) != 0)
 		return -ENOMEM;
-	err = task_event_pay(c, why);
+	err = task_open_pay(c, why);
 	if (err)
 		return err;
 	do
@@ -283,4 +283,16 @@ int task_open_expect(const struct count *c, unsigned int *n)
 		each += perf_cpu_present(cpu);
 	*n = threads * each;
 	return err;
+}
+
+bool task_open_lacks_cpu(const struct count *c, unsigned int cpu)
+{
+	bool bound = false;
+
+	for (unsigned int i = 0; i < c->events.n; i++) {
+		if (c->events.list[i].cpu == (int)cpu)
+			return false;
+		bound |= c->events.list[i].cpu != TASK_ANY_CPU;
+	}
+	return bound;
 }

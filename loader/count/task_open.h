@@ -19,6 +19,10 @@ int task_open_watches(struct count *c);
 int task_open_expect(const struct count *c, unsigned int *n);
 /* True if the events of the process are bound to CPUs. */
 bool task_open_bound(const struct count *c, pid_t tgid);
+/* True if the events are bound to CPUs, and not to this one. */
+bool task_open_lacks_cpu(const struct count *c, unsigned int cpu);
+/* Charges the user for one descriptor. */
+int task_open_pay(const struct count *c, struct reason *why);
 /* Gives back what the user was charged for so many descriptors. */
 void task_open_repay(const struct count *c, unsigned int n);
 

@@ -17,6 +17,7 @@
 #include "offcpu.h"
 #include "owner_maps.h"
 #include "perf.h"
+#include "perf_group.h"
 #include "pmus.h"
 #include "probes.h"
 #include "programs.h"

@@ -106,13 +106,6 @@ void perf_ask_user_read(struct perf_event_spec *spec)
 	spec->user_read = true;
 }
 
-static int event_open(struct perf_event_attr *attr, int pid, int cpu, int group)
-{
-	int fd = (int)syscall(SYS_perf_event_open, attr, pid, cpu, group, PERF_FLAG_FD_CLOEXEC);
-
-	return fd < 0 ? -errno : fd;
-}
-
 static int event_read_words(int fd, uint64_t *words, size_t size)
 {
 	ssize_t n = read(fd, words, size);
@@ -146,7 +139,7 @@ static int event_open_running(const struct perf_event_spec *spec, int tid, unsig
 	int fd, err;
 
 	perf_attr_fill(&attr, spec);
-	fd = event_open(&attr, tid, (int)cpu, -1);
+	fd = perf_attr_open(&attr, tid, (int)cpu, -1);
 	if (fd < 0)
 		return fd == -ENODEV ? -ENXIO : fd;
 	err = spec->filter ? perf_set_filter(fd, spec->filter) : 0;
@@ -202,7 +195,7 @@ int perf_open_task(const struct perf_event_spec *spec, int tid, int cpu)
 	attr.remove_on_exec = spec->until_exec;
 	if (spec->timed)
 		attr.read_format = PERF_FORMAT_TOTAL_TIME_RUNNING;
-	return event_open(&attr, tid, cpu, -1);
+	return perf_attr_open(&attr, tid, cpu, -1);
 }
 
 int perf_open_cgroup(const struct perf_event_spec *spec, int folder, unsigned int cpu)
@@ -246,12 +239,12 @@ int perf_open_watch(const struct perf_event_spec *spec, int tid)
 
 	attr.inherit = spec->inherit;
 	attr.inherit_thread = spec->inherit && !spec->inherit_children;
-	watch = event_open(&attr, tid, -1, -1);
+	watch = perf_attr_open(&attr, tid, -1, -1);
 	if (watch < 0)
 		return watch;
 	perf_attr_fill(&member, spec);
 	member.pinned = 0;	/* only the group's leader may be pinned */
-	fd = event_open(&member, tid, -1, watch);
+	fd = perf_attr_open(&member, tid, -1, watch);
 	close(fd < 0 ? watch : fd);
 	return fd < 0 ? fd : watch;
 }
@@ -268,7 +261,7 @@ bool perf_fits(const struct perf_event_spec *specs, unsigned int n)
 
 		perf_attr_fill(&attr, &specs[i]);
 		attr.pinned = 0;
-		fds[i] = event_open(&attr, 0, -1, i ? fds[0] : -1);
+		fds[i] = perf_attr_open(&attr, 0, -1, i ? fds[0] : -1);
 		if (fds[i] < 0)
 			break;
 	}
@@ -288,7 +281,7 @@ int perf_open_life(unsigned int cpu)
 	};
 
 	attr.wakeup_watermark = PERF_LIFE_BYTES / 2;
-	return event_open(&attr, -1, (int)cpu, -1);
+	return perf_attr_open(&attr, -1, (int)cpu, -1);
 }
 
 int perf_set_program(int fd, int program)
@@ -439,7 +432,7 @@ int perf_takes(const char *pmu, const struct perf_event_spec *spec)
 	perf_attr_fill(&attr, spec);
 	attr.pinned = 0;
 	attr.disabled = 1;
-	fd = event_open(&attr, -1, (int)cpu, -1);
+	fd = perf_attr_open(&attr, -1, (int)cpu, -1);
 	if (fd >= 0)
 		close(fd);
 	return fd < 0 ? fd : 0;

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* See perf_attr.h. */
+#include <errno.h>
 #include <linux/perf_event.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "perf_attr.h"
 
@@ -37,4 +40,11 @@ void perf_attr_fill(struct perf_event_attr *attr, const struct perf_event_spec *
 	attr_fill_samples(attr, spec);
 	attr->inherit = spec->inherit;
 	attr->inherit_thread = spec->inherit && !spec->inherit_children;
+}
+
+int perf_attr_open(struct perf_event_attr *attr, int pid, int cpu, int group)
+{
+	int fd = (int)syscall(SYS_perf_event_open, attr, pid, cpu, group, PERF_FLAG_FD_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
 }

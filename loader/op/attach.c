@@ -279,7 +279,8 @@ static int detach_members(struct request *rq, struct pmc *p, pid_t pid)
 
 	if (p->first && p->state == PMC_STATE_RUNNING)
 		return deny(why, -EBUSY, "this group is running: stop it before detaching it");
-	for (unsigned int i = 0; i < n && !err; i++) {
+	/* The first has the counts of all, see loader/count/task_group.c. */
+	for (unsigned int i = n; i-- && !err; ) {
 		err = detach_process(rq->d, list[i], pid, why);
 		if (!err)
 			attach_note_owner(list[i]);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Groups: what may be in one, COMMITGROUP and READGROUP. */
 #include <errno.h>
+#include <string.h>
 
 #include <sys/pmc.h>
 
@@ -152,6 +153,25 @@ void group_stop(struct pmc *const *list, unsigned int n)
 
 	count_stop_all(counts, group_counts(list, n, counts));
 	list[0]->ran += clock_ns() - list[0]->since;
+}
+
+void group_read_fds(struct reply *r, struct pmc *first, struct wire_start_rep *rep)
+{
+	struct pmc *list[WIRE_GROUP_MAX];
+	struct count *counts[WIRE_GROUP_MAX];
+	struct count_places places;
+	unsigned int n = pmc_members(first, list);
+
+	rep->nfds = count_read_fds_all(counts, group_counts(list, n, counts), r->fds, WIRE_MAX_FDS,
+				       &rep->generation, &places);
+	r->nfds = rep->nfds;
+	if (!rep->nfds)
+		return;
+	rep->members = n;
+	rep->places = places.places;
+	memcpy(rep->place, places.place, n);
+	rep->ran = first->ran;
+	rep->since = first->since;
 }
 
 int op_readgroup(struct request *rq)

@@ -19,6 +19,9 @@ int group_complete_of(struct request *rq, uint32_t id, struct pmc **p);
 int group_deny(struct reason *why, struct pmc *const *list, unsigned int n, unsigned int failed,
 	       int err);
 
+/* The descriptors by which the owner reads the group; see struct wire_start_rep. */
+void group_read_fds(struct reply *r, struct pmc *first, struct wire_start_rep *rep);
+
 /* Starts and stops all members at one instant. */
 int group_start(struct pmc *const *list, unsigned int n, struct reason *why);
 void group_stop(struct pmc *const *list, unsigned int n);

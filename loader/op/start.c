@@ -116,6 +116,10 @@ int op_pmcstart(struct request *rq)
 	DEBUG(&rq->d->debug, PMC, START, "pid %d PMC 0x%08x row %u", p->owner->cred.pid, p->id,
 	      p->row);
 	rep = reply_room(rq->r, sizeof(*rep));
+	if (p->first) {
+		group_read_fds(rq->r, p, rep);
+		return 0;
+	}
 	rep->nfds = count_read_fds(p->count, rq->r->fds, WIRE_MAX_FDS, &rep->generation);
 	rq->r->nfds = rep->nfds;
 	return 0;

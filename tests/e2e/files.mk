@@ -139,7 +139,7 @@ $(O)/tests/grouped $(O)/tests/groupcalls: $(O)/tests/%: $(O)/obj/tests/e2e/%.o $
 	$(Q)$(CC) $(ALL_LDFLAGS) $(CLI_LDFLAGS) -o $@ $< $(LIBPMC_LINK)
 
 # A program that creates threads while a PMC is started.
-LINT_C += tests/e2e/newthreads.c
+LINT_C += tests/e2e/newthreads.c tests/e2e/groupself.c
 E2E_NEEDS += $(O)/tests/newthreads
 $(O)/tests/newthreads: $(O)/obj/tests/e2e/newthreads.o $(LIBPMC)
 	$(call say,LINK,$@)

@@ -73,6 +73,34 @@ static void test_start_passes_descriptors(void **state)
 	assert_int_equal(last_reply()->nfds, 3);
 }
 
+/* The descriptors of a group come with the place of each member among them. */
+static void test_start_passes_groups(void **state)
+{
+	struct wire_allocate_req r = {
+		.caps = PMC_CAP_READ, .class = PMC_CLASS_SOFT, .event = 0x20004,
+		.mode = PMC_MODE_TC, .cpu = (uint32_t)PMC_CPU_ANY, .group = 1,
+	};
+	struct wire_commitgroup_req group = { .n = 2 };
+	const struct wire_start_rep *rep;
+
+	for (unsigned int i = 0; i < group.n; i++) {
+		assert_int_equal(ask(&root, WIRE_OP_PMCALLOCATE, &r, sizeof(r)), 0);
+		group.pmcid[i] = ((const struct wire_allocate_rep *)payload())->pmcid;
+	}
+	assert_int_equal(ask(&root, WIRE_OP_COMMITGROUP, &group, sizeof(group)), 0);
+	fake.self_fds = 4;
+	assert_int_equal(start(&root, group.pmcid[0]), 0);
+	rep = payload();
+	assert_int_equal(rep->nfds, 4);
+	assert_int_equal(rep->members, 2);
+	assert_int_equal(rep->places, 2);
+	assert_int_equal(rep->place[0], 1);
+	assert_int_equal(rep->place[1], 0);
+	assert_true(rep->since != 0);
+	assert_int_equal(rep->ran, 0);
+	assert_int_equal(last_reply()->nfds, 4);
+}
+
 /* --- attach and detach (§1.11, §1.12) ------------------------------------------------------- */
 
 static void test_attach_refused(void **state)
@@ -262,6 +290,7 @@ int main(void)
 #define C(f) cmocka_unit_test_setup_teardown(f, setup_child, teardown_child)
 	const struct CMUnitTest tests[] = {
 		T(test_errors_from_counting), T(test_start_passes_descriptors),
+		T(test_start_passes_groups),
 		C(test_attach_refused), C(test_attach_permission), C(test_attach_proof),
 		C(test_attach_ptracer), C(test_attach_tree), C(test_attach_tree_labels),
 		C(test_attach_race),

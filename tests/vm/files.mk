@@ -10,7 +10,7 @@ VM_MATRIX   = PMCBPF_VM_KERNELS="$(VM_KERNELS)" PMCBPF_VM_OVERLAY="$(abspath $(V
 VM_CFLAGS  := -std=gnu11 -O2 -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
 VM_PROGS   := $(foreach a,amd64 arm64,\
 	$(addprefix $(VM_OVERLAY)/$(a)/usr/bin/,pmu_probe pmcbpf-libs load hog preempt stand unmaps regs deep waited unwound wireclient model msrx))
-VM_CLIENTS := $(foreach a,amd64 arm64,$(addprefix $(VM_OVERLAY)/$(a)/usr/bin/,pmcx signalled newthreads pmclife pmci ktrread revoke rdpmc-example))
+VM_CLIENTS := $(foreach a,amd64 arm64,$(addprefix $(VM_OVERLAY)/$(a)/usr/bin/,pmcx signalled newthreads groupself pmclife pmci ktrread revoke rdpmc-example))
 # The module, for the kernels of headers.tsv.
 VM_KMODS   := $(patsubst %,$(VM_OVERLAY)/kmod/%/pmcbpf_msr.ko,6.1-x86 6.12-x86 6.1-arm64 6.12-arm64)
 
@@ -140,6 +140,11 @@ $(VM_OVERLAY)/%/usr/bin/pmclife: tests/vm/progs/pmclife.c
 		-L$(VM_OVERLAY)/$*/usr/local/lib -lpmc-compat $(call vm_dev,$*) -Wl,--allow-shlib-undefined
 
 $(VM_OVERLAY)/%/usr/bin/newthreads: tests/e2e/newthreads.c
+	$(call say,CC,$@)
+	$(Q)$(call vm_cc,$*) -D_GNU_SOURCE -I$(VM_OVERLAY)/$*/usr/local/include/pmcbpf -pthread -o $@ $< \
+		-L$(VM_OVERLAY)/$*/usr/local/lib -lpmc-compat $(call vm_dev,$*) -Wl,--allow-shlib-undefined
+
+$(VM_OVERLAY)/%/usr/bin/groupself: tests/e2e/groupself.c
 	$(call say,CC,$@)
 	$(Q)$(call vm_cc,$*) -D_GNU_SOURCE -I$(VM_OVERLAY)/$*/usr/local/include/pmcbpf -pthread -o $@ $< \
 		-L$(VM_OVERLAY)/$*/usr/local/lib -lpmc-compat $(call vm_dev,$*) -Wl,--allow-shlib-undefined

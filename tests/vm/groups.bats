@@ -74,6 +74,44 @@ rows_in_step() {
 	all_free
 }
 
+# self_group [OPTION...] EVENT... - nothing that it reads of itself is wrong
+self_group() {
+	run vm groupself "$@"
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[ -z "$output" ]
+}
+
+@test "PERF-373: a program that counts itself reads its group without the daemon, by registers and by the kernel" {
+	for access in 0 1; do
+		vm_sh "echo $access >/proc/sys/kernel/perf_user_access"
+		self_group -d "$(vm pidof pmcbpfd)" inst_retired cpu_cycles inst_retired inst_retired,usr
+	done
+	vm_sh "echo 0 >/proc/sys/kernel/perf_user_access"
+	all_free
+}
+
+@test "a group that counts itself beside other PMCs on its rows, and beside software events, by the daemon" {
+	self_group inst_retired,usr PAGE_FAULT.ALL inst_retired,usr
+	vm_sh 'pmcstat -q -p inst_retired -p inst_retired -p inst_retired sleep 1000 >/dev/null 2>&1 &'
+	all_free 4
+	self_group inst_retired cpu_cycles inst_retired inst_retired,usr
+	vm_sh 'kill $(pidof pmcstat)'
+	all_free
+}
+
+@test "two programs count themselves by groups of six at once; a group of another process finds no row" {
+	six=("inst_retired,usr" inst_retired "cpu_cycles,usr" cpu_cycles "inst_retired,os" "cpu_cycles,os")
+	# shellcheck disable=SC2016 # the guest's shell expands it
+	vm_sh 'rm -f /tmp/end /tmp/one; mkfifo /tmp/end; groupself -w "$@" </tmp/end >/tmp/one 2>&1 & exec 3>/tmp/end
+		until [ -s /tmp/one ]; do usleep 20000; done; cat /tmp/one; groupself "$@"
+		pmcstat -p "{inst_retired,cpu_cycles}" load spins=1 2>&1; exec 3>&-; wait; cat /tmp/one' "${six[@]}" >out 2>&1 || true
+	cat out
+	[ "$(grep -c . out)" -eq 3 ]
+	grep -q "counts several events, so that a group there counts its own process only" out
+	all_free
+}
+
 @test "the kernel has not complained" {
 	vm_clean_log
 }

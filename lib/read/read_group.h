@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Reads all members of a group at one instant, without the daemon. */
+#ifndef PMCBPF_READ_GROUP_H
+#define PMCBPF_READ_GROUP_H
+
+#include "lib/base/reason.h"
+#include "read_table.h"
+
+struct pmc_group_member;
+
+/*
+ * Up to WIRE_GROUP_MAX members of the group that a PMC leads, and the group itself: READ_DONE;
+ * READ_ASK when only the daemon knows; -errno.
+ */
+int read_group(const struct read_table *t, uint32_t leader,
+	       struct pmc_group_member *members, const struct read_group **group,
+	       struct reason *why);
+
+/*
+ * One attempt, for the only thread of a process.  *n: the room, and then the number of members.
+ * False: call read_group(); the room's content is undefined.
+ */
+bool read_group_quick(const struct read_table *t, uint32_t leader,
+		      struct pmc_group_member *members, uint32_t *n);
+
+#endif
