@@ -170,6 +170,16 @@ static int group_prepare(struct count *c, struct reason *why)
 	return err || !c->backend->hold ? err : c->backend->hold(c, why);
 }
 
+static int group_prepare_all(struct count *const *list, unsigned int n, unsigned int *failed,
+			     struct reason *why)
+{
+	int err = 0;
+
+	for (*failed = 0; *failed < n && !err; *failed += !err)
+		err = group_prepare(list[*failed], why);
+	return err;
+}
+
 static void group_note(struct count *const *list, unsigned int n, bool running)
 {
 	for (unsigned int i = 0; i < n; i++) {
@@ -184,14 +194,15 @@ int count_start_all(struct count *const *list, unsigned int n, unsigned int *fai
 	const bool system = list[0]->spec.system;
 	int err = 0;
 
-	for (*failed = 0; *failed < n && !err; *failed += !err)
-		err = group_prepare(list[*failed], why);
-	if (!err && !system)
+	*failed = n;
+	if (!system)
 		err = task_group_prepare(list, n, failed, why);
+	if (!err && task_group_counts(list[0]))
+		err = task_group_start(list, n, why);
+	else if (!err)
+		err = group_prepare_all(list, n, failed, why);
 	if (!err && system)
 		err = group_start_cpu(list, n, failed, why);
-	else if (!err && task_group_counts(list[0]))
-		err = task_group_start(list, n, why);
 	if (err)
 		return err;
 	group_note(list, n, true);

@@ -149,8 +149,8 @@ static int task_cover_events(struct task_cover *v, pid_t tgid, int cpu)
 
 /*
  * Events that are bound to CPUs are opened for one CPU after the other.  A thread that has as many
- * as there are CPUs has one for each: it has two of a CPU only if it was listed when that CPU's were
- * opened, and then it was listed for the next CPUs, too, so that it has too many.
+ * as there are CPUs has one for each: it has two of a CPU only if it was listed when those of that
+ * CPU were opened, and then it was listed for the next CPUs, too, so that it has too many.
  */
 static int task_cover_process(struct task_cover *v, pid_t tgid)
 {

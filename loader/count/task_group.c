@@ -145,26 +145,37 @@ static int task_group_deny(const struct count *c, struct reason *why)
 		    c->spec.row_name);
 }
 
+static bool task_group_all_possible(struct count *const *list, unsigned int n)
+{
+	bool possible = true;
+
+	for (unsigned int i = 0; i < n; i++)
+		possible &= task_group_possible(list[i]);
+	return possible;
+}
+
 int task_group_prepare(struct count *const *list, unsigned int n, unsigned int *failed,
 		       struct reason *why)
 {
-	bool possible = true, needed = false;
-	int err = 0;
+	unsigned int needed = 0;	/* the first that cannot be counted in slices */
+	int err;
 
-	for (unsigned int i = 0; i < n; i++) {
-		possible &= task_group_possible(list[i]);
-		if (list[i]->backend == &backend_task_group && !needed)
-			*failed = i;
-		needed |= list[i]->backend == &backend_task_group;
-	}
-	if (!possible)
-		return needed ? task_group_deny(list[*failed], why) : 0;
+	while (needed < n && list[needed]->backend != &backend_task_group)
+		needed++;
+	*failed = needed;
+	if (!task_group_all_possible(list, n))
+		return needed < n ? task_group_deny(list[needed], why) : 0;
 	if (list[0]->events.n)		/* since an earlier start; new threads inherit them */
 		return 0;
 	err = task_group_open(list, n);
+	/* Others may have come to the rows meanwhile. */
+	if (!err && !task_group_all_possible(list, n)) {
+		task_group_close(list, n);
+		err = -EBUSY;
+	}
 	if (err)
-		return needed ? deny(why, err, "cannot open the group's events: %s",
-				     perf_error(err)) : 0;
+		return needed < n ? deny(why, err, "cannot open the group's events: %s",
+					 perf_error(err)) : 0;
 	for (unsigned int i = 0; i < n; i++)
 		if (list[i]->backend != &backend_task_group)
 			count_row_to_group(list[i]);
