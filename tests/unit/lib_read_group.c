@@ -35,7 +35,7 @@ static bool counter(uint32_t index, uint64_t *value)
 	return true;
 }
 
-/* The thread is on the first CPU, for 1,000 + 5 and 2,000 + 7; it was on the other for 20 and 30. */
+/* On the first CPU, where the thread is: 1,000 + 5 and 2,000 + 7; on the other one: 20 and 30. */
 static int setup(void **state)
 {
 	memset(&page, 0, sizeof(page));
