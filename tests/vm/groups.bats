@@ -85,7 +85,7 @@ self_group() {
 @test "PERF-373: a program that counts itself reads its group without the daemon, by registers and by the kernel" {
 	for access in 0 1; do
 		vm_sh "echo $access >/proc/sys/kernel/perf_user_access"
-		self_group -d "$(vm pidof pmcbpfd)" inst_retired cpu_cycles inst_retired inst_retired,usr
+		self_group -d "$(vm_sh "pidof pmcbpfd | tr ' ' '\n' | sort -n | head -n 1")" inst_retired cpu_cycles inst_retired inst_retired,usr
 	done
 	vm_sh "echo 0 >/proc/sys/kernel/perf_user_access"
 	all_free
