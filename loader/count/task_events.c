@@ -127,16 +127,26 @@ int task_events_enable(struct count *c, pid_t tgid)
 	return task_events_switch_all(c, tgid, true, &unused);
 }
 
+static void task_events_pop(struct count *c, struct task_events *l)
+{
+	int fd = l->list[--l->n].fd;
+
+	if (fd < 0)	/* it counts by another member's, see task_group.c */
+		return;
+	count_state_close_event(c, fd);
+	task_open_repay(c, 1);
+}
+
+void task_events_close_last(struct count *c)
+{
+	task_events_pop(c, &c->events);
+}
+
 /* With thousands of threads this takes long, so other operations run between. */
 static void task_events_close_slowly(struct count *c, struct task_events *l)
 {
 	while (l->n) {
-		int fd = l->list[--l->n].fd;
-
-		if (fd < 0)	/* it shares another member's, see task_group.c */
-			continue;
-		count_state_close_event(c, fd);
-		task_open_repay(c, 1);
+		task_events_pop(c, l);
 		engine_breathe(c->e);
 	}
 	free(l->list);

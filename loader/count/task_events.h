@@ -14,6 +14,8 @@ int task_events_reopen(struct count *c, pid_t tgid, struct reason *why);
 /* Enables the process's events, and all that threads have inherited. */
 int task_events_enable(struct count *c, pid_t tgid);
 void task_events_close(struct count *c);
+/* Closes the last of the list; it is not counted any more. */
+void task_events_close_last(struct count *c);
 /* Opens all events anew with the current spec, while the PMC is stopped. */
 int task_events_renew(struct count *c, struct reason *why);
 

@@ -68,36 +68,51 @@ static void task_group_specs(struct count *const *list, unsigned int n, struct g
 	}
 }
 
-/* One thread's events, on one CPU or on any. */
+/* A member's event; or none, where it counts by another's.  The descriptor, -1 or -errno. */
+static int task_group_open_event(struct count *c, const struct perf_event_spec *spec,
+				 const struct task_event *at, int leader)
+{
+	struct task_events *l = &c->events;
+	struct reason unused;
+	int fd = -1, err;
+
+	if (array_extend(l->list, l->n) != 0)
+		return -ENOMEM;
+	if (!c->lender) {
+		err = task_open_pay(c, &unused);
+		if (err)
+			return err;
+		fd = perf_group_open(spec, at->tid, at->cpu, leader);
+		if (fd < 0) {
+			task_open_repay(c, 1);
+			return fd;
+		}
+	}
+	l->list[l->n] = *at;
+	l->list[l->n++].fd = fd;
+	return fd;
+}
+
+/* One thread's events, on one CPU or on any; none if it has ended. */
 static int task_group_open_one(struct count *const *list, unsigned int n,
 			       const struct group_specs *s, pid_t tid, int cpu)
 {
-	int leader = -1, err = 0;
+	const struct task_event at = { .tid = tid, .tgid = list[0]->owner->tgid, .cpu = cpu };
+	int leader = -1, fd = -1;
+	unsigned int i = 0;
 
-	for (unsigned int i = 0; i < n && !err; i++) {
-		struct count *c = list[i];
-		struct task_events *l = &c->events;
-		struct reason unused;
-		int fd = -1;
-
-		if (array_extend(l->list, l->n) != 0)
-			return -ENOMEM;
-		err = c->lender ? 0 : task_open_pay(c, &unused);
-		if (err)
-			return err;
-		if (!c->lender) {
-			fd = perf_group_open(&s->of[i], tid, cpu, leader);
-			if (fd < 0) {
-				task_open_repay(c, 1);
-				return fd;
-			}
-			leader = leader < 0 ? fd : leader;
-		}
-		l->list[l->n++] = (struct task_event){
-			.fd = fd, .tid = tid, .tgid = c->owner->tgid, .cpu = cpu,
-		};
+	while (i < n) {
+		fd = task_group_open_event(list[i], &s->of[i], &at, leader);
+		if (fd < 0 && !list[i]->lender)
+			break;
+		leader = leader < 0 ? fd : leader;
+		i++;
 	}
-	return err;
+	if (i == n)
+		return 0;
+	while (i--)
+		task_events_close_last(list[i]);
+	return fd == -ESRCH ? 0 : fd;
 }
 
 static int task_group_open_thread(struct count *const *list, unsigned int n,
@@ -111,10 +126,14 @@ static int task_group_open_thread(struct count *const *list, unsigned int n,
 	return err;
 }
 
-/* Threads that are created meanwhile may have a part of a group: see task_cover_check(). */
-static int task_group_open(struct count *const *list, unsigned int n)
+/*
+ * Threads that are created meanwhile may have a part of a group: see task_cover_check().  With
+ * `only` the process must have no more than one thread: of many, a reading in slices is cheaper.
+ */
+static int task_group_open(struct count *const *list, unsigned int n, bool only)
 {
 	struct group_specs s;
+	unsigned int threads = 0;
 	struct dirent *d;
 	char path[64];
 	int err = 0;
@@ -125,9 +144,12 @@ static int task_group_open(struct count *const *list, unsigned int n)
 	dir = opendir(path);
 	if (!dir)
 		return -ESRCH;
-	while (!err && (d = readdir(dir)))
-		if (*d->d_name >= '1' && *d->d_name <= '9')
-			err = task_group_open_thread(list, n, &s, (pid_t)atoi(d->d_name));
+	while (!err && (d = readdir(dir))) {
+		if (*d->d_name < '1' || *d->d_name > '9')
+			continue;
+		err = only && threads++ ? -EBUSY :
+		      task_group_open_thread(list, n, &s, (pid_t)atoi(d->d_name));
+	}
 	closedir(dir);
 	for (unsigned int i = 0; i < n && !err; i++)
 		err = list[i]->lender ? 0 : task_cover_check(list[i]);
@@ -167,7 +189,7 @@ int task_group_prepare(struct count *const *list, unsigned int n, unsigned int *
 		return needed < n ? task_group_deny(list[needed], why) : 0;
 	if (list[0]->events.n)		/* since an earlier start; new threads inherit them */
 		return 0;
-	err = task_group_open(list, n);
+	err = task_group_open(list, n, needed == n);
 	/* Others may have come to the rows meanwhile. */
 	if (!err && !task_group_all_possible(list, n)) {
 		task_group_close(list, n);
