@@ -86,8 +86,8 @@ closed() { text "$1" && [ "$(tail -n 1 text | tr -d ' ')" = closelog ]; }
 	expect owner 'writelog EINVAL*' writelog 1 1
 }
 
-# closed FILE - the daemon has no descriptor of it
-closed() {
+# not_open FILE - the daemon has no descriptor of it
+not_open() {
 	local fd
 
 	for fd in "/proc/$DAEMON_PID/fd"/*; do
@@ -113,7 +113,7 @@ closed() {
 	expect owner 'log 0' logfd -1
 	for i in 1 2 3; do expect owner 'log EBADF*' logto read file; done
 	# The daemon disposes of a descriptor after its reply, and of a log's after the log is reported as written.
-	wait_for closed "$PWD/file"
+	wait_for not_open "$PWD/file"
 }
 
 @test "REQ-135: one log at a time; a second is EBUSY, whatever its descriptor" {
@@ -390,7 +390,7 @@ closed() {
 	rm small/log
 	expect owner 'log 0' logfd -1
 	expect owner 'flushlog EINVAL*' flushlog
-	wait_for closed "$PWD/small/log (deleted)"	# only then there is room again
+	wait_for not_open "$PWD/small/log (deleted)"	# only then there is room again
 	expect owner 'log 0' logto write small/log
 	expect owner 'flushlog 0' flushlog
 	expect owner 'log 0' logfd -1
