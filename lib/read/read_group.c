@@ -151,7 +151,7 @@ QUICK bool entries_begin(const struct read_group *g, struct pmc_group_member *me
 	       load(&first->generation) == g->generation;
 }
 
-/* Members without an event of their own have that of another; false: something has changed. */
+/* Members that count by the event of another get its count.  False: something has changed. */
 QUICK bool entries_end(const struct read_group *g, struct pmc_group_member *members,
 		       const struct entries *entries)
 {
@@ -210,7 +210,8 @@ int read_group(const struct read_table *t, uint32_t leader,
 			continue;
 		/* If no group counts here, the kernel is asked which has lost its counters. */
 		if (state != PAGE_COUNTING) {
-			entries_begin(g, members, &entries);
+			if (!entries_begin(g, members, &entries))
+				return READ_ASK;
 			err = group_ask(t, g, members, why);
 		}
 		if (err || entries_end(g, members, &entries))
