@@ -11,7 +11,7 @@
 #define TS_COMPAT 0x2		/* thread_info.status on x86: a call of 32-bit code */
 #define TIF_32BIT 22		/* thread_info.flags on arm64: a 32-bit program */
 
-/* True if the number is that of a 32-bit program. */
+/* True for a 32-bit program, whose calls have other numbers. */
 static __always_inline bool task_call_compat(const struct task_struct *task)
 {
 #ifdef __TARGET_ARCH_arm64

@@ -292,8 +292,7 @@ struct wire_id_req {		/* PMCRELEASE, PMCSTART, PMCSTOP, ATTACHCGROUP */
 /*
  * START: if the page has WIRE_HOW_EVENTS, `nfds` descriptors: perf events of the caller's own
  * threads, or with system scope the counter of the CPU; read(2) gives 8 bytes.
- */
-/*
+ *
  * Of a group, `members` PMCs: groups of `places` events, of which the first reads the others
  * (PERF_FORMAT_GROUP); member i counts by the event at place[i].
  */

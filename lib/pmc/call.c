@@ -27,6 +27,13 @@ int call_end(int err)
 	return -1;
 }
 
+int call_end_with(int err, const struct reason *why)
+{
+	if (err < 0)
+		call.why = *why;
+	return call_end(err);
+}
+
 struct reason *call_enter(void)
 {
 	sigdefer_begin();

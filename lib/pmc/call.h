@@ -15,6 +15,9 @@ struct reason *call_begin(void);
 /* Turns 0 or -errno into 0 or -1 with errno, which pmc_errstr() remembers. */
 int call_end(int err);
 
+/* The same with that reason; a call that succeeds, in a signal handler, leaves the program's. */
+int call_end_with(int err, const struct reason *why);
+
 /* For a call that takes a lock or talks to the daemon: signals are deferred (sigdefer.h). */
 struct reason *call_enter(void);
 int call_leave(int err);

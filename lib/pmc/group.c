@@ -323,15 +323,6 @@ static bool read_quick_all(pmc_id_t leader, uint32_t *n, struct pmc_group_member
 	return done;
 }
 
-/* A reading in a signal handler that succeeds leaves the program's reason alone. */
-static int read_leave(int err, const struct reason *why)
-{
-	if (!err)
-		return 0;
-	*call_begin() = *why;
-	return call_end(err);
-}
-
 static int read_request(pmc_id_t leader, uint32_t *n, struct pmc_group_member *members,
 			struct pmc_group_times *times, struct reason *why)
 {
@@ -371,7 +362,7 @@ static __attribute__((noinline)) int read_slow_all(pmc_id_t leader, uint32_t *n,
 	struct reason why;
 
 	*why.text = '\0';
-	return read_leave(read_request(leader, n, members, times, &why), &why);
+	return call_end_with(read_request(leader, n, members, times, &why), &why);
 }
 
 PMC_API_PUBLIC int pmc_group_read(pmc_id_t leader, uint32_t *nmembers,
@@ -408,5 +399,5 @@ PMC_API_PUBLIC int pmc_read_pair(pmc_id_t pmcid, pmc_value_t *value, uint64_t *e
 	struct reason why;
 
 	*why.text = '\0';
-	return read_leave(pair_request(pmcid, value, enabled, running, &why), &why);
+	return call_end_with(pair_request(pmcid, value, enabled, running, &why), &why);
 }

@@ -292,10 +292,7 @@ static __attribute__((noinline)) int read_slow(pmc_id_t pmcid, pmc_value_t *valu
 		err = rw_request(pmcid, PMC_F_OLDVALUE, 0, value, &why);
 		sigdefer_end();
 	}
-	/* A reading in a signal handler that succeeds leaves the program's reason alone. */
-	if (err)
-		*call_begin() = why;
-	return call_end(err);
+	return call_end_with(err, &why);
 }
 
 PMC_API_PUBLIC int pmc_read(pmc_id_t pmcid, pmc_value_t *value)

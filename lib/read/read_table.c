@@ -319,8 +319,7 @@ int read_table_group(struct read_table *t, const uint32_t *pmcid, const struct w
 
 struct read_group *read_table_group_of(const struct read_table *t, uint32_t leader)
 {
-	for (unsigned int i = 0; i < t->top; i++)
-		if (t->slots[i].pmcid == leader && t->slots[i].used)
-			return t->slots[i].group;
-	return NULL;
+	const struct read_slot *slot = slot_find((struct read_table *)t, leader);
+
+	return slot ? slot->group : NULL;
 }

@@ -32,6 +32,13 @@ static int task_events_switch_all(struct count *c, pid_t tgid, bool on, pid_t *f
 	return err;
 }
 
+/* *ns: for a timed event the time for which it has counted, else 0. */
+static int task_event_read(const struct task_event *event, uint64_t *value, uint64_t *ns)
+{
+	*ns = 0;
+	return event->timed ? perf_read_timed(event->fd, value, ns) : perf_read(event->fd, value);
+}
+
 /* Sums a process's events, or all; -EBUSY if one has been without a counter. */
 static int task_events_read_all(const struct count *c, pid_t tgid, uint64_t *sum)
 {
@@ -50,9 +57,7 @@ static int task_events_read_all(const struct count *c, pid_t tgid, uint64_t *sum
 
 		if (tgid && event->tgid != tgid)
 			continue;
-		ns = 0;
-		err = event->timed ? perf_read_timed(event->fd, &value, &ns) :
-				     perf_read(event->fd, &value);
+		err = task_event_read(event, &value, &ns);
 		did += err ? 0 : ns;
 		*sum += err ? 0 : value;
 	}
@@ -93,9 +98,20 @@ void task_events_detach(struct count *c, pid_t tgid)
 	c->generation++;
 }
 
+static void task_events_pop(struct count *c, struct task_events *l)
+{
+	int fd = l->list[--l->n].fd;
+
+	if (fd < 0)	/* it counts by another member's, see task_group.c */
+		return;
+	count_state_close_event(c, fd);
+	task_open_repay(c, 1);
+}
+
 void task_events_drop_one(struct count *c, pid_t tid, int cpu)
 {
 	struct task_events *l = &c->events;
+	struct task_event one;
 	uint64_t value, ns;
 	unsigned int i = 0;
 	int err;
@@ -104,13 +120,13 @@ void task_events_drop_one(struct count *c, pid_t tid, int cpu)
 		i++;
 	if (i == l->n)
 		return;
-	err = l->list[i].timed ? perf_read_timed(l->list[i].fd, &value, &ns) :
-				 perf_read(l->list[i].fd, &value);
+	err = task_event_read(&l->list[i], &value, &ns);
 	c->base += err ? 0 : value;
 	c->lost |= err != 0;
-	count_state_close_event(c, l->list[i].fd);
-	task_open_repay(c, 1);
-	l->list[i] = l->list[--l->n];
+	one = l->list[i];
+	l->list[i] = l->list[l->n - 1];
+	l->list[l->n - 1] = one;
+	task_events_pop(c, l);
 	c->generation++;
 }
 
@@ -125,16 +141,6 @@ int task_events_enable(struct count *c, pid_t tgid)
 	pid_t unused;
 
 	return task_events_switch_all(c, tgid, true, &unused);
-}
-
-static void task_events_pop(struct count *c, struct task_events *l)
-{
-	int fd = l->list[--l->n].fd;
-
-	if (fd < 0)	/* it counts by another member's, see task_group.c */
-		return;
-	count_state_close_event(c, fd);
-	task_open_repay(c, 1);
 }
 
 void task_events_close_last(struct count *c)

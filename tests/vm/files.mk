@@ -139,25 +139,13 @@ $(VM_OVERLAY)/%/usr/bin/pmclife: tests/vm/progs/pmclife.c
 	$(Q)$(call vm_cc,$*) -I$(VM_OVERLAY)/$*/usr/local/include/pmcbpf -o $@ $< \
 		-L$(VM_OVERLAY)/$*/usr/local/lib -lpmc-compat $(call vm_dev,$*) -Wl,--allow-shlib-undefined
 
-$(VM_OVERLAY)/%/usr/bin/newthreads: tests/e2e/newthreads.c
-	$(call say,CC,$@)
-	$(Q)$(call vm_cc,$*) -D_GNU_SOURCE -I$(VM_OVERLAY)/$*/usr/local/include/pmcbpf -pthread -o $@ $< \
-		-L$(VM_OVERLAY)/$*/usr/local/lib -lpmc-compat $(call vm_dev,$*) -Wl,--allow-shlib-undefined
-
-$(VM_OVERLAY)/%/usr/bin/groupself: tests/e2e/groupself.c
-	$(call say,CC,$@)
-	$(Q)$(call vm_cc,$*) -D_GNU_SOURCE -I$(VM_OVERLAY)/$*/usr/local/include/pmcbpf -pthread -o $@ $< \
-		-L$(VM_OVERLAY)/$*/usr/local/lib -lpmc-compat $(call vm_dev,$*) -Wl,--allow-shlib-undefined
-
-$(VM_OVERLAY)/%/usr/bin/signalled: tests/e2e/signalled.c
-	$(call say,CC,$@)
-	$(Q)$(call vm_cc,$*) -D_GNU_SOURCE -I$(VM_OVERLAY)/$*/usr/local/include/pmcbpf -pthread -o $@ $< \
-		-L$(VM_OVERLAY)/$*/usr/local/lib -lpmc-compat $(call vm_dev,$*) -Wl,--allow-shlib-undefined
-
-$(VM_OVERLAY)/%/usr/bin/ktrread: tests/e2e/ktrread.c
-	$(call say,CC,$@)
-	$(Q)$(call vm_cc,$*) -D_GNU_SOURCE -I$(VM_OVERLAY)/$*/usr/local/include/pmcbpf -o $@ $< \
-		-L$(VM_OVERLAY)/$*/usr/local/lib -lpmc-compat $(call vm_dev,$*) -Wl,--allow-shlib-undefined
+define vm_e2e_client
+$(VM_OVERLAY)/%/usr/bin/$(1): tests/e2e/$(1).c
+	$$(call say,CC,$$@)
+	$$(Q)$$(call vm_cc,$$*) -D_GNU_SOURCE -I$(VM_OVERLAY)/$$*/usr/local/include/pmcbpf -pthread -o $$@ $$< \
+		-L$(VM_OVERLAY)/$$*/usr/local/lib -lpmc-compat $$(call vm_dev,$$*) -Wl,--allow-shlib-undefined
+endef
+$(foreach client,signalled newthreads groupself ktrread,$(eval $(call vm_e2e_client,$(client))))
 
 $(VM_OVERLAY)/kmod/%/pmcbpf_msr.ko: $(KMOD_SRCS) tests/vm/headers.tsv tests/vm/kmod
 	$(call say,KMOD,$*)
