@@ -269,8 +269,8 @@ struct reading {
  */
 static int read_here(pmc_id_t leader, struct reading *r, bool timed, struct reason *why)
 {
-	bool alone = __libc_single_threaded, moved;
-	struct read_version *v = read_share_enter(&pmc_lib.reads, alone, &moved);
+	bool moved;
+	struct read_version *v = read_share_enter(&pmc_lib.reads, &moved);
 	const struct read_group *g;
 	int err = read_group(&v->table, leader, r->members, &g, why);
 
@@ -278,7 +278,7 @@ static int read_here(pmc_id_t leader, struct reading *r, bool timed, struct reas
 		r->n = g->members;
 		r->running = timed ? read_running(g) : 0;
 	}
-	if (read_share_leave(&pmc_lib.reads, v, alone) || moved)
+	if (read_share_leave(&pmc_lib.reads, v) || moved)
 		client_table_reclaim(&pmc_lib);
 	return err;
 }
@@ -310,17 +310,6 @@ static int read_all(pmc_id_t leader, struct reading *r, bool timed, struct reaso
 	int err = read_here(leader, r, timed, why);
 
 	return err == READ_ASK ? read_there(leader, r, why) : err;
-}
-
-static bool read_quick_all(pmc_id_t leader, uint32_t *n, struct pmc_group_member *members)
-{
-	bool moved, done;
-	struct read_version *v = read_share_enter(&pmc_lib.reads, true, &moved);
-
-	done = read_group_quick(&v->table, leader, members, n);
-	if (__builtin_expect(read_share_leave(&pmc_lib.reads, v, true) || moved, 0))
-		client_table_reclaim(&pmc_lib);
-	return done;
 }
 
 static int read_request(pmc_id_t leader, uint32_t *n, struct pmc_group_member *members,
@@ -369,7 +358,8 @@ PMC_API_PUBLIC int pmc_group_read(pmc_id_t leader, uint32_t *nmembers,
 				  struct pmc_group_member *members, struct pmc_group_times *times)
 {
 	if (__libc_single_threaded && nmembers && members && !times &&
-	    *nmembers <= PMC_GROUP_MAX_MEMBERS && read_quick_all(leader, nmembers, members))
+	    *nmembers <= PMC_GROUP_MAX_MEMBERS &&
+	    read_group_quick(&pmc_lib.reads, leader, members, nmembers))
 		return 0;
 	return read_slow_all(leader, nmembers, members, times);
 }

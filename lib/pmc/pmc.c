@@ -268,17 +268,16 @@ static int rw_request(pmc_id_t pmcid, uint32_t flags, pmc_value_t value, pmc_val
 /* Takes no lock and defers no signal: a register's instruction may raise one. */
 static int read_table_value(struct lib *l, pmc_id_t pmcid, pmc_value_t *value, struct reason *why)
 {
-	bool alone = __libc_single_threaded, moved;
-	struct read_version *v = read_share_enter(&l->reads, alone, &moved);
+	bool moved;
+	struct read_version *v = read_share_enter(&l->reads, &moved);
 	int err = read_value(&v->table, pmcid, value, why);
 
-	if (read_share_leave(&l->reads, v, alone) || moved)
+	if (read_share_leave(&l->reads, v) || moved)
 		client_table_reclaim(l);
 	return err;
 }
 
-/* A function of its own, so that the quick path saves no registers for it. */
-static __attribute__((noinline)) int read_slow(pmc_id_t pmcid, pmc_value_t *value)
+static int read_slow(pmc_id_t pmcid, pmc_value_t *value)
 {
 	struct lib *l = &pmc_lib;
 	struct reason why = { "" };
@@ -297,17 +296,9 @@ static __attribute__((noinline)) int read_slow(pmc_id_t pmcid, pmc_value_t *valu
 
 PMC_API_PUBLIC int pmc_read(pmc_id_t pmcid, pmc_value_t *value)
 {
-	struct read_shared *s = &pmc_lib.reads;
-	struct read_version *v;
-	bool done, moved;
-
 	if (!__libc_single_threaded || !value)
 		return read_slow(pmcid, value);
-	v = read_share_enter(s, true, &moved);
-	done = read_quick(&v->table, pmcid, value);
-	if (__builtin_expect(read_share_leave(s, v, true) || moved, 0))
-		client_table_reclaim(&pmc_lib);
-	return done ? 0 : read_slow(pmcid, value);
+	return read_quick(&pmc_lib.reads, pmcid, value, read_slow);
 }
 
 PMC_API_PUBLIC int pmc_write(pmc_id_t pmcid, pmc_value_t value)
@@ -374,9 +365,9 @@ static int msr_request(pmc_id_t pmcid, uint32_t *msr, struct reason *why)
 
 	if (!msr)
 		return call_missing(why, "msr");
-	v = read_share_enter(&l->reads, false, &moved);
+	v = read_share_enter(&l->reads, &moved);
 	found = read_register(&v->table, pmcid, &index, &missing);
-	if (read_share_leave(&l->reads, v, false) || moved)
+	if (read_share_leave(&l->reads, v) || moved)
 		client_table_reclaim(l);
 	req.missing = (uint32_t)-found;
 	err = client_request(&pmc_lib, WIRE_OP_PMCGETMSR, &req, sizeof(req), -1, why);

@@ -235,10 +235,10 @@ PMC_API_PUBLIC int pmc_cpuinfo(const struct pmc_cpuinfo **info)
 static bool pmc_is_allocated(struct lib *l, pmc_id_t pmcid)
 {
 	bool moved, found;
-	struct read_version *v = read_share_enter(&l->reads, false, &moved);
+	struct read_version *v = read_share_enter(&l->reads, &moved);
 
 	found = read_table_has(&v->table, pmcid);
-	if (read_share_leave(&l->reads, v, false) || moved)
+	if (read_share_leave(&l->reads, v) || moved)
 		client_table_reclaim(l);
 	return found || client_has_unplaced(l, pmcid);
 }

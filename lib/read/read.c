@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Computes a count without the daemon: one function for each enum wire_how. */
 #include <errno.h>
-#include <linux/futex.h>
 #include <linux/perf_event.h>
 #include <sys/resource.h>
 #include <sys/single_threaded.h>
@@ -11,27 +10,22 @@
 
 #include "event_page.h"
 #include "read.h"
+#include "read_how.h"
 
 #define READ_TRIES 1000		/* then the daemon, which is still writing, is asked */
 
-/* Four bytes of every thread's static area: other models of access cost a call each time. */
-static __thread pid_t thread_id __attribute__((tls_model("initial-exec")));
+__thread pid_t read_thread_id;
 
 pid_t read_thread(void)
 {
-	if (!thread_id)
-		thread_id = syscall(SYS_gettid);
-	return thread_id;
+	if (!read_thread_id)
+		read_thread_id = syscall(SYS_gettid);
+	return read_thread_id;
 }
 
 void read_forget_thread(void)
 {
-	thread_id = 0;
-}
-
-bool read_alive(const struct read_table *t)
-{
-	return t->alive && !(load_acquire(&t->alive->futex) & FUTEX_OWNER_DIED);
+	read_thread_id = 0;
 }
 
 uint64_t read_scale(uint64_t figure, uint32_t rate)
@@ -45,42 +39,6 @@ uint64_t read_scale(uint64_t figure, uint32_t rate)
 static bool is_own(const struct read_slot *slot)
 {
 	return slot->tid && __libc_single_threaded && slot->tid == read_thread();
-}
-
-/*
- * Pages do not show that an event was lost on a CPU which the thread has left, nor that registers
- * have become forbidden: a slower read checks that from time to time (`until`).  That read was made
- * by this thread, so thread_id is set.
- */
-QUICK bool pages_suffice(const struct read_slot *slot)
-{
-	return slot->tid == thread_id && counter_clock() < load(slot->until);
-}
-
-/*
- * The sum of a thread's events, one for each CPU, without a system call.  The event of the CPU that
- * runs this must be counting: if none is, one has lost its counter, and the kernel is asked which.
- * It is asked as well when a page changes meanwhile, which is seldom.  A thread that moves between
- * two pages gets a sum between its counts before and after, as with any read.
- */
-QUICK bool events_pages(const struct read_slot *slot, read_counter_fn *counter, uint64_t *sum)
-{
-	const struct read_event *e = slot->events, *end = e + slot->nevents;
-	bool counting = false;
-	uint64_t one = 0;
-
-	do {
-		enum page_state state = e->page ? event_page(e->page, counter, &one) :
-						  PAGE_SILENT;
-
-		if (state == PAGE_SILENT)
-			__atomic_store_n(slot->until, 0, __ATOMIC_RELAXED);
-		if (state < PAGE_SAVED)
-			return false;
-		counting |= state == PAGE_COUNTING;
-		*sum += one;
-	} while (++e < end);
-	return counting;
 }
 
 static int event_value(const struct read_event *e, uint64_t *value, struct reason *why)
@@ -102,7 +60,6 @@ static int event_value(const struct read_event *e, uint64_t *value, struct reaso
 struct read_entry {
 	const struct read_table *t;
 	const struct read_slot *slot;
-	unsigned int pos;
 	uint32_t how, generation, quantity, rate;
 	uint64_t base, raw;
 };
@@ -120,25 +77,10 @@ static int how_value(const struct read_entry *e, uint64_t *value, struct reason 
 	return READ_DONE;
 }
 
-/* A slice adds its count before it clears its bit: no bit set, nothing missing. */
-QUICK bool counts_sum(const struct read_table *t, unsigned int pos, uint64_t *sum)
-{
-	const struct wire_counts *c = t->counts;
-
-	if (!c)
-		return false;
-	for (uint32_t cpu = 0; cpu < t->ncpu; cpu++, c++) {
-		if (load_acquire(&c->open) >> pos & 1)
-			return false;
-		*sum += load(&c->count[pos]);
-	}
-	return true;
-}
-
 static int how_counts(const struct read_entry *e, uint64_t *value, struct reason *why)
 {
 	*value = e->base;
-	return counts_sum(e->t, e->pos, value) ? READ_DONE : READ_ASK;
+	return read_how_counts(e->t, e->slot->pos, value) ? READ_DONE : READ_ASK;
 }
 
 /* How to compute enum wire_quantity from struct rusage; those that it lacks have no entry here. */
@@ -154,8 +96,7 @@ static uint64_t quantity_figure(const struct rusage *ru, uint32_t quantity)
 	}
 }
 
-/* The caller's own figure, by the cheapest system call; false: only the daemon has it. */
-static bool self_figure(uint32_t quantity, uint64_t *figure)
+bool read_figure(uint32_t quantity, uint64_t *figure)
 {
 	struct timespec ts;
 	struct rusage ru;
@@ -176,7 +117,7 @@ static int how_rusage(const struct read_entry *e, uint64_t *value, struct reason
 {
 	uint64_t figure;
 
-	if (!self_figure(e->quantity, &figure))
+	if (!read_figure(e->quantity, &figure))
 		return READ_ASK;
 	*value = e->base + read_scale(e->raw + figure, e->rate);
 	return READ_DONE;
@@ -218,98 +159,9 @@ static how_fn *const hows[] = {
 	[WIRE_HOW_TSC] = how_tsc,
 };
 
-/* NULL where the daemon has to be asked. */
-QUICK const struct read_slot *read_slot_find(const struct read_table *t, uint32_t pmcid)
-{
-	const struct read_slot *slot = t->slots, *end = slot + t->top;
-
-	for (; slot < end; slot++)
-		if (slot->pmcid == pmcid && slot->used)
-			return read_alive(t) ? slot : NULL;
-	return NULL;
-}
-
-/*
- * Each path of read_quick() ends separately, so that none pays for the stack frame of another.  The
- * result belongs to one state of the PMC only if the entry has not changed meanwhile.
- */
-QUICK bool quick_end(const struct wire_page_pmc *p, uint32_t seq, uint64_t result, uint64_t *value)
-{
-	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	if (load(&p->seq) != seq)
-		return false;
-	*value = result;
-	return true;
-}
-
-QUICK bool quick_events(const struct read_slot *slot, read_counter_fn *counter, uint32_t seq,
-			uint64_t *value)
-{
-	uint64_t sum = load(&slot->entry->base);
-
-	return slot->nevents && slot->generation == load(&slot->entry->generation) &&
-	       pages_suffice(slot) && events_pages(slot, counter, &sum) &&
-	       quick_end(slot->entry, seq, sum, value);
-}
-
-static TRAP_SECTION bool quick_registers(const struct read_slot *slot, uint32_t seq,
-					 uint64_t *value)
-{
-	return quick_events(slot, NULL, seq, value);
-}
-
-static __attribute__((noinline)) bool quick_other(const struct read_table *t,
-						  const struct read_slot *slot, uint32_t seq,
-						  uint64_t *value)
-{
-	const struct wire_page_pmc *p = slot->entry;
-	uint64_t sum = load(&p->base), figure;
-
-	switch (load(&p->how)) {
-	case WIRE_HOW_VALUE:
-		break;
-	case WIRE_HOW_COUNTS:
-		if (!counts_sum(t, slot - t->slots, &sum))
-			return false;
-		break;
-	case WIRE_HOW_RUSAGE:
-		if (!self_figure(load(&p->quantity), &figure))
-			return false;
-		sum += read_scale(load(&p->raw) + figure, load(&p->rate));
-		break;
-	case WIRE_HOW_EVENTS:
-		if (t->counter && slot->tid)
-			return quick_events(slot, t->counter, seq, value);
-		if (slot->tid || slot->nevents != 1 ||
-		    slot->generation != load(&p->generation) ||
-		    event_page_ask(slot->events, &figure, sizeof(figure)) != sizeof(figure))
-			return false;
-		sum += figure;
-		break;
-	default:
-		return false;
-	}
-	return quick_end(p, seq, sum, value);
-}
-
-bool read_quick(const struct read_table *t, uint32_t pmcid, uint64_t *value)
-{
-	const struct read_slot *slot = read_slot_find(t, pmcid);
-	uint32_t seq;
-
-	if (!slot)
-		return false;
-	seq = load_acquire(&slot->entry->seq);
-	if (seq & 1 || load(&slot->entry->pmcid) != pmcid)
-		return false;
-	if (load(&slot->entry->how) == WIRE_HOW_EVENTS && slot->tid && !t->counter)
-		return quick_registers(slot, seq, value);
-	return quick_other(t, slot, seq, value);
-}
-
 int read_value(const struct read_table *t, uint32_t pmcid, uint64_t *value, struct reason *why)
 {
-	const struct read_slot *slot = read_slot_find(t, pmcid);
+	const struct read_slot *slot = read_how_find(t, pmcid);
 	const struct wire_page_pmc *p;
 	unsigned int tries;
 
@@ -319,7 +171,7 @@ int read_value(const struct read_table *t, uint32_t pmcid, uint64_t *value, stru
 	for (tries = 0; tries < READ_TRIES; tries++) {
 		uint32_t seq = load_acquire(&p->seq);
 		struct read_entry e = {
-			.t = t, .slot = slot, .pos = slot - t->slots,
+			.t = t, .slot = slot,
 			.how = load(&p->how), .generation = load(&p->generation),
 			.quantity = load(&p->quantity), .rate = load(&p->rate),
 			.base = load(&p->base), .raw = load(&p->raw),
@@ -392,7 +244,7 @@ static int event_register(const struct read_table *t, const struct perf_event_mm
 
 int read_register(const struct read_table *t, uint32_t pmcid, uint32_t *index, struct reason *why)
 {
-	const struct read_slot *slot = read_slot_find(t, pmcid);
+	const struct read_slot *slot = read_how_find(t, pmcid);
 	const struct wire_page_pmc *p;
 	uint64_t value;
 	int found = 0;

@@ -18,6 +18,8 @@
 #ifndef PMCBPF_READ_H
 #define PMCBPF_READ_H
 
+#include <linux/futex.h>
+
 #include "lib/base/reason.h"
 #include "ownfd.h"
 #include "read_group.h"
@@ -25,7 +27,11 @@
 #include "read_table.h"
 
 /* False when the daemon is gone, or was never there. */
-bool read_alive(const struct read_table *t);
+static inline bool read_alive(const struct read_table *t)
+{
+	return t->alive &&
+	       !(__atomic_load_n(&t->alive->futex, __ATOMIC_ACQUIRE) & FUTEX_OWNER_DIED);
+}
 
 /* The time for which a lost counter may go unnoticed on a CPU that the thread has left. */
 #define READ_CHECK_NS 10000000u
@@ -41,14 +47,18 @@ int read_value(const struct read_table *t, uint32_t pmcid, uint64_t *value, stru
 int read_register(const struct read_table *t, uint32_t pmcid, uint32_t *index, struct reason *why);
 
 /*
- * The quick path of read_value(), for the only thread of a process: one attempt, without set-up.
- * false: call read_value().
+ * One attempt to read without set-up, for the only thread of a process: returns 0, or the result of
+ * slow().  It may have stored a value by then.
  */
-bool read_quick(const struct read_table *t, uint32_t pmcid, uint64_t *value);
+typedef int read_slow_fn(uint32_t pmcid, uint64_t *value);
+int read_quick(struct read_shared *s, uint32_t pmcid, uint64_t *value, read_slow_fn *slow);
 
 /* The calling thread's id, remembered; forgotten in the child after a fork. */
 pid_t read_thread(void);
 void read_forget_thread(void);
+
+/* The caller's own figure, by the cheapest system call; false: only the daemon has it. */
+bool read_figure(uint32_t quantity, uint64_t *figure);
 
 /* figure * rate / 10^9 without overflow; rate 0: the figure itself. */
 uint64_t read_scale(uint64_t figure, uint32_t rate);

@@ -74,7 +74,7 @@ QUICK enum page_state pages_add(const struct read_group *g, read_counter_fn *cou
 	}
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	if (!counter && trap_count != traps)
-		return trap_noticed(), PAGE_SILENT;
+		return PAGE_SILENT;
 	return locks.any & 1 || locks_now(g->events, end) != locks.sum ? PAGE_MOVED : state;
 }
 
@@ -175,8 +175,8 @@ QUICK enum page_state group_quick(const struct read_table *t, struct read_group 
 	return t->counter ? pages_tested(g, t->counter, members) : pages_registers(g, members);
 }
 
-bool read_group_quick(const struct read_table *t, uint32_t leader,
-		      struct pmc_group_member *members, uint32_t *n)
+QUICK bool group_attempt(const struct read_table *t, uint32_t leader,
+			 struct pmc_group_member *members, uint32_t *n)
 {
 	struct read_group *g = read_table_group_of(t, leader);
 	struct entries entries;
@@ -186,6 +186,15 @@ bool read_group_quick(const struct read_table *t, uint32_t leader,
 		return false;
 	*n = g->members;
 	return true;
+}
+
+bool read_group_quick(struct read_shared *s, uint32_t leader, struct pmc_group_member *members,
+		      uint32_t *n)
+{
+	struct read_version *v = read_share_enter_alone(s);
+	bool done = v && group_attempt(&v->table, leader, members, n);
+
+	return v && read_share_leave_alone(s, v) && done;
 }
 
 int read_group(const struct read_table *t, uint32_t leader,

@@ -4,7 +4,7 @@
 #define PMCBPF_READ_GROUP_H
 
 #include "lib/base/reason.h"
-#include "read_table.h"
+#include "read_share.h"
 
 struct pmc_group_member;
 
@@ -20,7 +20,7 @@ int read_group(const struct read_table *t, uint32_t leader,
  * One attempt, for the only thread of a process.  *n: the room, and then the number of members.
  * False: call read_group(); the room's content is undefined.
  */
-bool read_group_quick(const struct read_table *t, uint32_t leader,
+bool read_group_quick(struct read_shared *s, uint32_t leader,
 		      struct pmc_group_member *members, uint32_t *n);
 
 #endif

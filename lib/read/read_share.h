@@ -26,6 +26,7 @@ struct read_version {
 struct read_shared {
 	struct read_version *current;	/* the newest of the list */
 	struct read_version *spare;	/* linked by `older` */
+	bool due;			/* a reader has left a retired version behind */
 	struct read_version first;
 };
 
@@ -33,20 +34,15 @@ struct read_shared {
 
 /*
  * For readers.  The version in use, which stays as it is until read_share_leave().  When that
- * returns true, retired versions may wait for read_share_reclaim().  With `alone` the process has
- * one thread, and only its signal handlers come between.
+ * returns true, retired versions may wait for read_share_reclaim().
  */
-static inline struct read_version *read_share_enter(struct read_shared *s, bool alone, bool *moved)
+static inline struct read_version *read_share_enter(struct read_shared *s, bool *moved)
 {
-	*moved = false;
+	*moved = __atomic_exchange_n(&s->due, false, __ATOMIC_RELAXED);
 	for (;;) {
 		struct read_version *v = __atomic_load_n(&s->current, __ATOMIC_SEQ_CST);
 
-		if (alone)
-			*(volatile unsigned int *)&v->readers += 1;
-		else
-			__atomic_add_fetch(&v->readers, 1, __ATOMIC_SEQ_CST);
-		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+		__atomic_add_fetch(&v->readers, 1, __ATOMIC_SEQ_CST);
 		if (__builtin_expect(__atomic_load_n(&s->current, __ATOMIC_SEQ_CST) == v, 1))
 			return v;
 		/* Because of this count its writer may have kept it. */
@@ -55,15 +51,38 @@ static inline struct read_version *read_share_enter(struct read_shared *s, bool 
 	}
 }
 
-static inline bool read_share_leave(struct read_shared *s, struct read_version *v, bool alone)
+static inline bool read_share_leave(struct read_shared *s, struct read_version *v)
+{
+	__atomic_sub_fetch(&v->readers, 1, __ATOMIC_SEQ_CST);
+	return __builtin_expect(__atomic_load_n(&s->current, __ATOMIC_SEQ_CST) != v, 0);
+}
+
+/*
+ * The same for the only thread of a process: only its signal handlers come between, so that
+ * nothing is atomic and nothing is called.  If the version changes meanwhile, enter returns NULL,
+ * and leave false; the next read_share_enter() then reports retired versions.
+ */
+static inline bool read_share_leave_alone(struct read_shared *s, struct read_version *v)
 {
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	if (alone)
-		*(volatile unsigned int *)&v->readers -= 1;
-	else
-		__atomic_sub_fetch(&v->readers, 1, __ATOMIC_SEQ_CST);
+	*(volatile unsigned int *)&v->readers -= 1;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	return __builtin_expect(__atomic_load_n(&s->current, __ATOMIC_SEQ_CST) != v, 0);
+	if (__builtin_expect(__atomic_load_n(&s->current, __ATOMIC_RELAXED) == v, 1))
+		return true;
+	__atomic_store_n(&s->due, true, __ATOMIC_RELAXED);
+	return false;
+}
+
+static inline struct read_version *read_share_enter_alone(struct read_shared *s)
+{
+	struct read_version *v = __atomic_load_n(&s->current, __ATOMIC_RELAXED);
+
+	*(volatile unsigned int *)&v->readers += 1;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	if (__builtin_expect(__atomic_load_n(&s->current, __ATOMIC_RELAXED) == v, 1))
+		return v;
+	(void)read_share_leave_alone(s, v);
+	return NULL;
 }
 
 /*

@@ -180,8 +180,7 @@ void read_table_add(struct read_table *t, uint32_t pos, uint32_t pmcid)
 		*slot = (struct read_slot){ .pmcid = pmcid };
 		return;
 	}
-	*slot = (struct read_slot){ .used = true, .pmcid = pmcid,
-				   .entry = &t->page->pmc[pos] };
+	*slot = (struct read_slot){ .pmcid = pmcid, .pos = pos, .entry = &t->page->pmc[pos] };
 	if (pos >= t->top)
 		t->top = pos + 1;
 }
@@ -200,7 +199,7 @@ static struct read_slot *slot_find(struct read_table *t, uint32_t pmcid)
 	unsigned int i;
 
 	for (i = 0; i < t->top; i++)
-		if (t->slots[i].used && t->slots[i].pmcid == pmcid)
+		if (t->slots[i].entry && t->slots[i].pmcid == pmcid)
 			return &t->slots[i];
 	return NULL;
 }
@@ -209,8 +208,8 @@ void read_table_remove(struct read_table *t, uint32_t pmcid)
 {
 	for (unsigned int i = 0; i < WIRE_PAGE_PMCS; i++)
 		if (t->slots[i].pmcid == pmcid)
-			t->slots[i] = (struct read_slot){ .used = false };
-	while (t->top > 0 && !t->slots[t->top - 1].used)
+			t->slots[i] = (struct read_slot){ .entry = NULL };
+	while (t->top > 0 && !t->slots[t->top - 1].entry)
 		t->top--;
 }
 

@@ -46,9 +46,9 @@ struct read_group {
 
 /* The client's state of the PMC at this position of the page. */
 struct read_slot {
-	bool used;
 	uint32_t pmcid;
-	const struct wire_page_pmc *entry;
+	unsigned int pos;
+	const struct wire_page_pmc *entry;	/* NULL: unused, or read by the daemon only */
 	uint32_t generation;		/* of `events` */
 	unsigned int nevents;
 	struct read_event *events;

@@ -16,6 +16,7 @@ extern const char __stop_pmc_counter[] __attribute__((visibility("hidden")));
 static struct {
 	struct sigaction program;	/* the program's disposition */
 	bool installed;
+	unsigned int seen;		/* traps */
 	uint64_t rest;			/* until then no instruction is tried */
 	uint64_t unsafe;		/* until then the signal might not reach the handler */
 } trap;
@@ -87,6 +88,10 @@ static bool trap_reaches_us(void)
 
 bool trap_lately(void)
 {
+	if (trap.seen != trap_count) {
+		trap.seen = trap_count;
+		trap.rest = counter_clock() + counter_ticks(TRAP_REST_NS);
+	}
 	return counter_clock() < trap.rest;
 }
 
@@ -98,11 +103,6 @@ bool trap_ready(void)
 		return true;
 	trap.unsafe = counter_clock() + counter_ticks(READ_CHECK_NS);
 	return false;
-}
-
-void trap_noticed(void)
-{
-	trap.rest = counter_clock() + counter_ticks(TRAP_REST_NS);
 }
 
 TRAP_SECTION bool trap_counter(uint32_t index, uint64_t *value)

@@ -24,7 +24,7 @@
  */
 bool trap_ready(void);
 
-/* Has one trapped in the last moments? */
+/* Has one trapped in the last moments?  The first call after a trap begins them. */
 bool trap_lately(void);
 
 /* The section that the handler searches: functions with trap_inline() belong there. */
@@ -32,20 +32,12 @@ bool trap_lately(void);
 
 extern volatile unsigned int trap_count;	/* the handler's */
 
-/* Records the time of a trap. */
-void trap_noticed(void);
-
 /* After trap_ready() only.  False also when the instruction trapped. */
 static inline __attribute__((always_inline)) bool trap_inline(uint32_t index, uint64_t *value)
 {
 	unsigned int before = trap_count;
 
-	if (!counter_pmc(index, value))
-		return false;
-	if (trap_count == before)
-		return true;
-	trap_noticed();
-	return false;
+	return counter_pmc(index, value) && trap_count == before;
 }
 
 /* The same as a read_counter_fn. */

@@ -21,22 +21,45 @@ struct source {
 	off_t reg;			/* 0: a perf event */
 };
 
-static double chunk(const struct source *s, int n)
+static void read_pmcs(const struct source *s, int n)
+{
+	pmc_value_t value;
+
+	while (n--)
+		if (pmc_read(s->id, &value))
+			check_pmc(-1, "pmc_read");
+}
+
+static void read_groups(const struct source *s, int n)
 {
 	struct pmc_group_member members[PMC_GROUP_MAX_MEMBERS];
 	uint32_t size = s->members;
-	pmc_value_t value;
+
+	while (n--)
+		if (pmc_group_read(s->id, &size, members, NULL))
+			check_pmc(-1, "pmc_group_read");
+}
+
+static void read_file(const struct source *s, int n)
+{
+	uint64_t value;
+
+	while (n--)
+		if ((s->reg ? pread(s->fd, &value, sizeof(value), s->reg) :
+			      read(s->fd, &value, sizeof(value))) != sizeof(value))
+			die("read of what is compared with: %s", strerror(errno));
+}
+
+static double chunk(const struct source *s, int n)
+{
 	double t = now();
 
-	for (int i = 0; i < n; i++) {
-		if (s->members)
-			check_pmc(pmc_group_read(s->id, &size, members, NULL), "pmc_group_read");
-		else if (s->fd < 0)
-			check_pmc(pmc_read(s->id, &value), "pmc_read");
-		else if ((s->reg ? pread(s->fd, &value, sizeof(value), s->reg) :
-				   read(s->fd, &value, sizeof(value))) != sizeof(value))
-			die("read of what is compared with: %s", strerror(errno));
-	}
+	if (s->members)
+		read_groups(s, n);
+	else if (s->fd < 0)
+		read_pmcs(s, n);
+	else
+		read_file(s, n);
 	return now() - t;
 }
 

@@ -18,7 +18,8 @@ static struct wire_alive alive = { .magic = WIRE_MAGIC };
 static struct wire_page page;
 static struct perf_event_mmap_page event[2];
 static struct read_event events[2];
-static struct read_table table;
+static struct read_shared shared = READ_SHARED_INITIALIZER(shared);
+static struct read_table *const table = &shared.first.table;
 static uint64_t until;
 static uint64_t registers[8];
 static unsigned int looks;
@@ -36,6 +37,12 @@ static bool counter(uint32_t index, uint64_t *value)
 	if (then)
 		then();
 	return true;
+}
+
+static int not_quick(uint32_t pmcid, uint64_t *value)
+{
+	assert_int_equal(pmcid, ID);
+	return READ_ASK;
 }
 
 static int setup(void **state)
@@ -66,9 +73,9 @@ static int setup(void **state)
 	looks = 0;
 	meanwhile = NULL;
 	page.pmc[0] = (struct wire_page_pmc){ .how = WIRE_HOW_EVENTS, .pmcid = ID };
-	table = (struct read_table){ .alive = &alive, .page = &page, .top = 1,
+	*table = (struct read_table){ .alive = &alive, .page = &page, .top = 1,
 				     .counter = counter };
-	table.slots[0] = (struct read_slot){ .used = true, .pmcid = ID, .nevents = 2,
+	table->slots[0] = (struct read_slot){ .pmcid = ID, .nevents = 2,
 					     .events = events, .tid = read_thread(),
 					     .until = &until, .entry = page.pmc };
 	return 0;
@@ -79,7 +86,7 @@ static void expect(uint64_t wanted)
 	uint64_t value = 7;
 
 	until = UINT64_MAX;
-	assert_true(read_quick(&table, ID, &value));
+	assert_false(read_quick(&shared, ID, &value, not_quick));
 	assert_int_equal(value, wanted);
 }
 
@@ -88,7 +95,7 @@ static void expect_nothing(void)
 	uint64_t value = 7;
 
 	until = UINT64_MAX;
-	assert_false(read_quick(&table, ID, &value));
+	assert_true(read_quick(&shared, ID, &value, not_quick));
 	assert_int_equal(value, 7);
 }
 
@@ -260,7 +267,7 @@ static int setup_register(void **state)
 		events[i].own = ownfd_identify(memfd_create("event", MFD_CLOEXEC));
 		assert_int_equal(pwrite(events[i].own.fd, &count, sizeof(count), 0), sizeof(count));
 	}
-	page.pmc[0].generation = table.slots[0].generation = 3;
+	page.pmc[0].generation = table->slots[0].generation = 3;
 	return 0;
 }
 
@@ -275,7 +282,7 @@ static int get_register(uint32_t *index)
 {
 	*index = 77;
 	why.text[0] = '\0';
-	return read_register(&table, ID, index, &why);
+	return read_register(table, ID, index, &why);
 }
 
 static void test_found(void **state)
@@ -327,12 +334,12 @@ static void test_none(void **state)
 	page.pmc[0].generation++;
 	refused(-ENOSYS, "not read from a register");
 	page.pmc[0].generation--;
-	table.slots[0].tid++;
+	table->slots[0].tid++;
 	refused(-ENOSYS, "one thread");
-	table.slots[0].tid = 0;
+	table->slots[0].tid = 0;
 	refused(-ENOSYS, "one thread");
-	table.slots[0].tid = read_thread();
-	table.alive = NULL;
+	table->slots[0].tid = read_thread();
+	table->alive = NULL;
 	refused(-ENOSYS, "not read from a register");
 }
 

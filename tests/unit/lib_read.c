@@ -28,11 +28,12 @@ struct pages {
 	struct wire_alive *alive;
 	struct wire_page *page;
 	struct wire_counts *counts;
-	struct read_table table;
+	struct read_shared shared;
+	struct read_table *table;	/* its first version's */
 	bool quick;			/* try that first, as pmc_read() does */
 };
 
-static void *shared(int *fd, size_t size)
+static void *memory(int *fd, size_t size)
 {
 	void *p;
 
@@ -48,16 +49,18 @@ static int setup(void **state)
 {
 	struct pages *p = calloc(1, sizeof(*p));
 
-	p->alive = shared(&p->fd[0], sizeof(*p->alive));
-	p->page = shared(&p->fd[1], sizeof(*p->page));
-	p->counts = shared(&p->fd[2], NCPU * sizeof(*p->counts));
+	p->shared.current = &p->shared.first;
+	p->table = &p->shared.first.table;
+	p->alive = memory(&p->fd[0], sizeof(*p->alive));
+	p->page = memory(&p->fd[1], sizeof(*p->page));
+	p->counts = memory(&p->fd[2], NCPU * sizeof(*p->counts));
 	p->alive->magic = p->page->magic = WIRE_MAGIC;
 	p->alive->futex = 1234;
 	p->page->version = WIRE_VERSION;
 	p->page->npmc = WIRE_PAGE_PMCS;
-	assert_int_equal(read_table_alive(&p->table, p->fd[0]), 0);
-	assert_int_equal(read_table_pages(&p->table, p->fd[1], p->fd[2], NCPU), 0);
-	read_table_add(&p->table, POS, ID);
+	assert_int_equal(read_table_alive(p->table, p->fd[0]), 0);
+	assert_int_equal(read_table_pages(p->table, p->fd[1], p->fd[2], NCPU), 0);
+	read_table_add(p->table, POS, ID);
 	p->page->pmc[POS].pmcid = ID;
 	*state = p;
 	return 0;
@@ -67,7 +70,7 @@ static int teardown(void **state)
 {
 	struct pages *p = *state;
 
-	read_table_drop(&p->table, NULL, NULL);
+	read_table_drop(p->table, NULL, NULL);
 	munmap(p->alive, sizeof(*p->alive));
 	munmap(p->page, sizeof(*p->page));
 	munmap(p->counts, NCPU * sizeof(*p->counts));
@@ -78,14 +81,19 @@ static int teardown(void **state)
 	return 0;
 }
 
+static int not_quick(uint32_t pmcid, uint64_t *value)
+{
+	return READ_ASK;
+}
+
 static int get(struct pages *p, uint64_t *value)
 {
 	struct reason why = { "" };
 
 	*value = 77;
-	if (p->quick && __libc_single_threaded && read_quick(&p->table, ID, value))
+	if (p->quick && __libc_single_threaded && !read_quick(&p->shared, ID, value, not_quick))
 		return READ_DONE;
-	return read_value(&p->table, ID, value, &why);
+	return read_value(p->table, ID, value, &why);
 }
 
 static void expect(struct pages *p, uint64_t wanted)
@@ -124,14 +132,14 @@ static void test_unknown(void **state)
 	struct reason why;
 
 	p->page->pmc[POS].how = WIRE_HOW_VALUE;
-	assert_int_equal(read_value(&p->table, ID + 1, &value, &why), READ_ASK);
+	assert_int_equal(read_value(p->table, ID + 1, &value, &why), READ_ASK);
 	p->page->pmc[POS].pmcid = ID + 1;	/* the place went to another PMC */
 	expect_ask(p);
 	p->page->pmc[POS].pmcid = ID;
 	expect(p, 0);
-	read_table_remove(&p->table, ID);
+	read_table_remove(p->table, ID);
 	expect_ask(p);
-	assert_int_equal(p->table.top, 0);
+	assert_int_equal(p->table->top, 0);
 }
 
 static void test_dead_daemon(void **state)
@@ -139,10 +147,10 @@ static void test_dead_daemon(void **state)
 	struct pages *p = *state;
 
 	p->page->pmc[POS].how = WIRE_HOW_VALUE;
-	assert_true(read_alive(&p->table));
+	assert_true(read_alive(p->table));
 	expect(p, 0);
 	p->alive->futex |= FUTEX_OWNER_DIED;
-	assert_false(read_alive(&p->table));
+	assert_false(read_alive(p->table));
 	expect_ask(p);
 }
 
@@ -294,18 +302,18 @@ static void test_events(void **state)
 	e->base = 100;
 	e->generation = 9;
 	expect_ask(p);
-	next_events(&p->table, ID, 9, fds, 2, 0);
+	next_events(p->table, ID, 9, fds, 2, 0);
 	expect(p, 142);
 	/* At its end the file reads 0 bytes, as a pinned event that lost its counter. */
-	assert_int_equal(read_value(&p->table, ID, &value, &why), -EBUSY);
+	assert_int_equal(read_value(p->table, ID, &value, &why), -EBUSY);
 	assert_contains(why.text, "lost");
 	e->generation = 10;
 	expect_ask(p);
 	/* A START that changed nothing keeps what there is; a new generation does not. */
-	next_events(&p->table, ID, 9, NULL, 0, 0);
-	assert_int_equal(p->table.slots[POS].nevents, 2);
-	next_events(&p->table, ID, 10, NULL, 0, 0);
-	assert_int_equal(p->table.slots[POS].nevents, 0);
+	next_events(p->table, ID, 9, NULL, 0, 0);
+	assert_int_equal(p->table->slots[POS].nevents, 2);
+	next_events(p->table, ID, 10, NULL, 0, 0);
+	assert_int_equal(p->table->slots[POS].nevents, 0);
 	assert_int_equal(fcntl(fds[0], F_GETFD), -1);
 	expect_ask(p);
 }
@@ -315,7 +323,7 @@ static void test_events_of_unknown_pmc(void **state)
 	struct pages *p = *state;
 	int fd = event_fd(1);
 
-	assert_int_equal(read_table_events(&p->table, ID + 1, 1, &fd, 1, 0), 0);
+	assert_int_equal(read_table_events(p->table, ID + 1, 1, &fd, 1, 0), 0);
 	assert_int_equal(fcntl(fd, F_GETFD), -1);
 }
 
@@ -327,7 +335,7 @@ static void test_short_event(void **state)
 	p->page->pmc[POS].how = WIRE_HOW_EVENTS;
 	assert_int_equal(write(fd, "abc", 3), 3);
 	lseek(fd, 0, SEEK_SET);
-	next_events(&p->table, ID, 0, &fd, 1, 0);
+	next_events(p->table, ID, 0, &fd, 1, 0);
 	expect_ask(p);
 }
 
@@ -375,18 +383,18 @@ static void start_pages(struct pages *p, struct perf_event_mmap_page *page[2])
 	page[1] = event_page(&fds[1], 0, 20);
 	registers[2] = 300;
 	registers_read = 0;
-	p->table.counter = fake_counter;
+	p->table->counter = fake_counter;
 	p->quick = true;
 	p->page->pmc[POS].how = WIRE_HOW_EVENTS;
 	p->page->pmc[POS].generation++;
-	next_events(&p->table, ID, p->page->pmc[POS].generation, fds, 2, read_thread());
-	assert_non_null(p->table.slots[POS].events[1].page);
+	next_events(p->table, ID, p->page->pmc[POS].generation, fds, 2, read_thread());
+	assert_non_null(p->table->slots[POS].events[1].page);
 }
 
 /* However long the machine takes for the rest. */
 static void just_checked(struct pages *p)
 {
-	*p->table.slots[POS].until = UINT64_MAX;
+	*p->table->slots[POS].until = UINT64_MAX;
 }
 
 static void end_pages(struct perf_event_mmap_page *page[2])
@@ -416,7 +424,7 @@ static void test_registers(void **state)
 	just_checked(p);
 	expect(p, 1026);
 	/* Later it is proved again; the files are at their end, as lost events are. */
-	*p->table.slots[POS].until = counter_clock();
+	*p->table->slots[POS].until = counter_clock();
 	assert_int_equal(get(p, &value), -EBUSY);
 	end_pages(page);
 }
@@ -470,7 +478,7 @@ static void test_registers_other_thread(void **state)
 	struct perf_event_mmap_page *page[2];
 
 	start_pages(p, page);
-	p->table.slots[POS].tid++;
+	p->table->slots[POS].tid++;
 	just_checked(p);
 	expect(p, 14);
 	assert_int_equal(registers_read, 0);
@@ -541,8 +549,8 @@ static void test_no_counts(void **state)
 	size_t i;
 
 	for (i = 0; i < sizeof(ncpu) / sizeof(ncpu[0]); i++) {
-		assert_int_equal(read_table_pages(&p->table, p->fd[1], p->fd[2], ncpu[i]), -EPROTO);
-		read_table_add(&p->table, POS, ID);
+		assert_int_equal(read_table_pages(p->table, p->fd[1], p->fd[2], ncpu[i]), -EPROTO);
+		read_table_add(p->table, POS, ID);
 		p->page->pmc[POS].how = WIRE_HOW_COUNTS;
 		expect_ask(p);
 		p->page->pmc[POS].how = WIRE_HOW_VALUE;
@@ -554,14 +562,14 @@ static void test_positions(void **state)
 {
 	struct pages *p = *state;
 
-	read_table_add(&p->table, WIRE_PAGE_PMCS, 1);
-	read_table_add(&p->table, ~0u, 2);
-	assert_int_equal(p->table.top, POS + 1);
-	read_table_add(&p->table, WIRE_PAGE_PMCS - 1, 3);
-	assert_int_equal(p->table.top, WIRE_PAGE_PMCS);
+	read_table_add(p->table, WIRE_PAGE_PMCS, 1);
+	read_table_add(p->table, ~0u, 2);
+	assert_int_equal(p->table->top, POS + 1);
+	read_table_add(p->table, WIRE_PAGE_PMCS - 1, 3);
+	assert_int_equal(p->table->top, WIRE_PAGE_PMCS);
 	/* A new page voids every place of the old one. */
-	assert_int_equal(read_table_pages(&p->table, p->fd[1], p->fd[2], NCPU), 0);
-	assert_int_equal(p->table.top, 0);
+	assert_int_equal(read_table_pages(p->table, p->fd[1], p->fd[2], NCPU), 0);
+	assert_int_equal(p->table->top, 0);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

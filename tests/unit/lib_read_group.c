@@ -18,7 +18,8 @@ static struct wire_alive alive = { .magic = WIRE_MAGIC };
 static struct wire_page page;
 static struct perf_event_mmap_page event[GROUPS * PLACES];
 static struct read_group *group;
-static struct read_table table;
+static struct read_shared shared = READ_SHARED_INITIALIZER(shared);
+static struct read_table *const table = &shared.first.table;
 static uint64_t registers[8];
 static void (*meanwhile)(void);		/* between the loads from two pages */
 
@@ -70,12 +71,12 @@ static int setup(void **state)
 	registers[0] = 5;
 	registers[1] = 7;
 	meanwhile = NULL;
-	table = (struct read_table){ .alive = &alive, .page = &page, .top = MEMBERS,
+	*table = (struct read_table){ .alive = &alive, .page = &page, .top = MEMBERS,
 				     .counter = counter };
 	for (unsigned int i = 0; i < MEMBERS; i++)
-		table.slots[i] = (struct read_slot){ .used = true, .pmcid = ID + i,
+		table->slots[i] = (struct read_slot){ .pmcid = ID + i,
 						     .entry = &page.pmc[i] };
-	table.slots[0].group = group;
+	table->slots[0].group = group;
 	return 0;
 }
 
@@ -90,7 +91,7 @@ static bool read_it(struct pmc_group_member *members)
 	uint32_t n = MEMBERS;
 
 	group->until = UINT64_MAX;
-	return read_group_quick(&table, ID, members, &n) && n == MEMBERS;
+	return read_group_quick(&shared, ID, members, &n) && n == MEMBERS;
 }
 
 static void assert_members(const struct pmc_group_member *members, uint64_t first, uint64_t second)
@@ -111,7 +112,7 @@ static void test_values(void **state)
 	assert_true(read_it(members));
 	assert_members(members, 1025, 2037);
 	group->until = UINT64_MAX;
-	assert_int_equal(read_group(&table, ID, members, &g, &why), READ_DONE);
+	assert_int_equal(read_group(table, ID, members, &g, &why), READ_DONE);
 	assert_ptr_equal(g, group);
 	assert_members(members, 1025, 2037);
 }
@@ -121,9 +122,9 @@ static void test_room(void **state)
 	struct pmc_group_member members[MEMBERS];
 	uint32_t n = MEMBERS - 1;
 
-	assert_false(read_group_quick(&table, ID, members, &n));
+	assert_false(read_group_quick(&shared, ID, members, &n));
 	assert_int_equal(n, MEMBERS - 1);
-	assert_false(read_group_quick(&table, ID + 1, members, &n));
+	assert_false(read_group_quick(&shared, ID + 1, members, &n));
 }
 
 /* The thread goes to the other CPU between two registers. */
@@ -178,7 +179,7 @@ static void test_changes(void **state)
 		teardown(state);
 		setup(state);
 		meanwhile = changes[i].change;
-		assert_int_equal(read_group(&table, ID, members, &g, &why), READ_DONE);
+		assert_int_equal(read_group(table, ID, members, &g, &why), READ_DONE);
 		assert_null(meanwhile);
 		assert_members(members, changes[i].first, changes[i].second);
 	}
@@ -192,7 +193,7 @@ static void asks(void)
 	struct reason why;
 
 	assert_false(read_it(members));
-	assert_int_equal(read_group(&table, ID, members, &g, &why), READ_ASK);
+	assert_int_equal(read_group(table, ID, members, &g, &why), READ_ASK);
 }
 
 static void test_asks(void **state)

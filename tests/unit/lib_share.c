@@ -58,7 +58,7 @@ static int teardown(void **state)
 static struct read_version *enter(void)
 {
 	bool moved;
-	struct read_version *v = read_share_enter(&shared, false, &moved);
+	struct read_version *v = read_share_enter(&shared, &moved);
 
 	assert_false(moved);
 	return v;
@@ -88,9 +88,9 @@ static void test_reader_keeps_its_page(void **state)
 	assert_true(base(v) == 1);
 	w = enter();
 	assert_true(base(w) == 3);
-	assert_false(read_share_leave(&shared, w, false));
+	assert_false(read_share_leave(&shared, w));
 	/* The last reader of an old version finds that there is something to free. */
-	assert_true(read_share_leave(&shared, v, false));
+	assert_true(read_share_leave(&shared, v));
 	assert_ptr_equal(shared.current->older, v);
 	read_share_reclaim(&shared);
 	assert_null(shared.current->older);
@@ -111,10 +111,10 @@ static void test_shared_event(void **state)
 	assert_int_equal(event_of(w), fd);
 	publish_event(-1, 2);		/* gone from here on */
 	assert_int_equal(shared.current->table.slots[POS].nevents, 0);
-	read_share_leave(&shared, v, false);
+	read_share_leave(&shared, v);
 	read_share_reclaim(&shared);
 	assert_true(is_open(fd));
-	read_share_leave(&shared, w, false);
+	read_share_leave(&shared, w);
 	read_share_reclaim(&shared);
 	assert_false(is_open(fd));
 }
@@ -160,14 +160,14 @@ static void *read_all_the_time(void *arg)
 
 	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
 		bool moved;
-		struct read_version *v = read_share_enter(&shared, false, &moved);
+		struct read_version *v = read_share_enter(&shared, &moved);
 		uint64_t now = base(v);
 
 		/* The writer counts up: a value once read does not go back. */
 		if (now < last)
 			return (void *)1;
 		last = now;
-		read_share_leave(&shared, v, false);
+		read_share_leave(&shared, v);
 	}
 	return NULL;
 }

@@ -159,6 +159,11 @@ static void test_trap(void **state)
 	expect_good(case_rests);
 }
 
+static int not_quick(uint32_t pmcid, uint64_t *value)
+{
+	return READ_ASK;
+}
+
 /* A read whose register traps gives the kernel's count, and the next ones do not try. */
 static void case_read(void)
 {
@@ -166,7 +171,8 @@ static void case_read(void)
 	static struct wire_page page;
 	static struct perf_event_mmap_page event;
 	static struct read_event events[1];
-	static struct read_table t;
+	static struct read_shared shared = READ_SHARED_INITIALIZER(shared);
+	struct read_table *t = &shared.first.table;
 	static uint64_t until;
 	const uint64_t counts[] = { 100, 200, 300, 400 };
 	struct reason why = { "" };
@@ -183,23 +189,23 @@ static void case_read(void)
 	for (unsigned int i = 0; i < 4; i++)
 		CHECK(write(ends[1], &counts[i], sizeof(counts[i])) == sizeof(counts[i]));
 	page.pmc[0] = (struct wire_page_pmc){ .how = WIRE_HOW_EVENTS, .pmcid = 9 };
-	t = (struct read_table){ .alive = &alive, .page = &page, .top = 1 };
-	t.slots[0] = (struct read_slot){ .used = true, .pmcid = 9, .nevents = 1, .events = events,
+	*t = (struct read_table){ .alive = &alive, .page = &page, .top = 1 };
+	t->slots[0] = (struct read_slot){ .pmcid = 9, .nevents = 1, .events = events,
 					 .tid = read_thread(), .until = &until, .entry = page.pmc };
-	CHECK(!read_quick(&t, 9, &value));
-	CHECK(read_value(&t, 9, &value, &why) == READ_DONE && value == 100);
+	CHECK(read_quick(&shared, 9, &value, not_quick) == READ_ASK);
+	CHECK(read_value(t, 9, &value, &why) == READ_DONE && value == 100);
 	CHECK(until);
-	CHECK(!read_quick(&t, 9, &value));
+	CHECK(read_quick(&shared, 9, &value, not_quick) == READ_ASK);
 	CHECK(trap_lately() && !until);
-	CHECK(read_value(&t, 9, &value, &why) == READ_DONE && value == 200);
-	CHECK(!until && !read_quick(&t, 9, &value));
-	CHECK(read_register(&t, 9, &index, &why) == -ENOSYS);
+	CHECK(read_value(t, 9, &value, &why) == READ_DONE && value == 200);
+	CHECK(!until && read_quick(&shared, 9, &value, not_quick) == READ_ASK);
+	CHECK(read_register(t, 9, &index, &why) == -ENOSYS);
 	/* And once more, after a while. */
 	pass(TRAP_REST_NS);
-	CHECK(read_value(&t, 9, &value, &why) == READ_DONE && value == 300);
+	CHECK(read_value(t, 9, &value, &why) == READ_DONE && value == 300);
 	CHECK(until);
-	CHECK(read_register(&t, 9, &index, &why) == -ENOSYS && trap_lately());
-	CHECK(read_value(&t, 9, &value, &why) == READ_DONE && value == 400);
+	CHECK(read_register(t, 9, &index, &why) == -ENOSYS && trap_lately());
+	CHECK(read_value(t, 9, &value, &why) == READ_DONE && value == 400);
 }
 
 static void test_read(void **state)
