@@ -82,8 +82,9 @@ struct abi_register {
 struct abi_open {
 	__u32 set;			/* 0: none; may include ABI_OPEN_LOGGED */
 	__u32 reserved;
-	__u64 seen;			/* the latest switch seen; 0: unknown */
-	__u64 pad[6];
+	__u64 seen;			/* the latest switch seen; 0: unknown … */
+	__u64 outside;			/* … except here: the task that runs in no slice */
+	__u64 pad[5];
 };
 
 enum abi_away {

@@ -298,12 +298,18 @@ static __always_inline bool slice_keeps(const struct abi_cpu *c, const struct ab
 	       !(from->shared | to->shared | from->logs | to->logs | c->lost | switches_hidden);
 }
 
+static __always_inline u64 plain_read(struct abi_cpu *c, u32 cpu, u32 source)
+{
+	return source >= ABI_SOURCE_TRACEPOINT ? tracepoint_read(c, tracepoint_slot(source)) :
+						 source_read(c, cpu, source);
+}
+
 /*
- * A switch that ends or begins a set of tracepoints (hit_sets), and nothing else.  They count
- * nothing while they are read, so that one pass reads and credits them.  `next` gets the CPU;
- * `ends`: all bits if the set ends, else 0, so that the verifier has one path for both.
+ * A switch that ends or begins a plain set (plain_sets), and nothing else: one pass reads and
+ * credits its members.  `due` is as in slice_change(), `next` gets the CPU; `ends`: all bits if the
+ * set ends, else 0, so that both take the same instructions, and the verifier has one path.
  */
-__noinline int slice_change_hits(u32 cpu, u32 set, u32 next, u64 ends)
+__noinline int slice_change_plain(u32 cpu, u32 set, u32 next, u64 ends, u32 due)
 {
 	struct abi_cpu *c = bpf_map_lookup_elem(&cpus, &cpu);
 	struct abi_set *s = bpf_map_lookup_elem(&sets, &set);
@@ -314,6 +320,7 @@ __noinline int slice_change_hits(u32 cpu, u32 set, u32 next, u64 ends)
 		return 0;
 	these = members = (c->members & ends) | (s->active & ~ends);
 	k = members ? owner_counts(s->owner, cpu) : NULL;
+	c->due = hook_due(c, next, due);
 	c->hit_due = hit_due(c, next);
 	for (u32 i = 0; k && i < ABI_MAX_MEMBERS && these; i++, these >>= 1) {
 		u32 source = s->member[i].source & (ABI_ALL_SOURCES - 1), pos = s->member[i].pos;
@@ -321,29 +328,26 @@ __noinline int slice_change_hits(u32 cpu, u32 set, u32 next, u64 ends)
 
 		if (!(these & 1) || pos >= ABI_COUNTS)
 			continue;
-		now = tracepoint_read(c, tracepoint_slot(source));
+		now = plain_read(c, cpu, source);
 		k->count[pos] += (now - c->start[source]) & ends;
 		c->start[source] = c->now[source] = now;
 	}
 	if (k)
 		k->open = (s->open & ~ends) | slice_ended(c);
-	c->hit_due = 0;
+	c->due = c->hit_due = 0;
 	c->members = members & ~ends;
 	open_of(cpu)->set = set & (u32)~ends;
 	return 0;
 }
 
-/*
- * True if slice_change_hits() does a switch between these sets: one of them is 0, the other has
- * tracepoints only.
- */
-static __always_inline bool slice_is_hits(u32 from, u32 to)
+/* True if slice_change_plain() does a switch between these sets: one of them is 0. */
+static __always_inline bool slice_is_plain(u32 from, u32 to)
 {
 	u64 both = (u64)from * to;	/* the verifier learns nothing about either, … */
 	u32 set = from | to;		/* … and so visits what follows once */
 
 	barrier_var(both);
-	return !both && set < ABI_MAX_SETS && hit_sets[set / 64] >> set % 64 & 1;
+	return !both && set < ABI_MAX_SETS && plain_sets[set / 64] >> set % 64 & 1;
 }
 
 /*

@@ -43,7 +43,7 @@ __u32 switches_watched = 0;
 __u64 switches_hidden = 0;
 __u64 switch_sources = 0;
 __u32 tracepoint_switch = 0;
-__u64 hit_sets[ABI_MAX_SETS / 64] = {};
+__u64 plain_sets[ABI_MAX_SETS / 64] = {};
 const volatile bool reads_msr = false;
 const volatile bool nested = false;
 const volatile bool faults_look = true;	/* page fault programs check the open slice first */
@@ -150,23 +150,55 @@ static __always_inline u32 slice_look(u32 cpu, u32 set, struct task_struct *task
 
 /* --- programs -------------------------------------------------------------------------------- */
 
+/* A switch of which these are the arguments; of it `hidden` switches were hidden before. */
+static __noinline int switch_any(unsigned long long *ctx, u32 set, u32 hidden)
+{
+	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
+	u32 cpu = prev->thread_info.cpu, prev_state = ctx[3];
+	struct abi_open *o = open_of(cpu);
+
+	if (hidden)
+		slice_missed(cpu, index_lookup(task_process(prev)), hidden);
+	if (o->set != set)
+		slice_change(cpu, set, prev, next, 1 + switch_kind(ctx[0], prev_state));
+	seen_outside(o, next);
+	/* Even without an open slice: a kernel may have hidden the switch to the thread. */
+	if (prev_state & TASK_DEAD && index_lookup(task_process(prev)))
+		final_switch(prev);
+	return 0;
+}
+
+/* The usual switch from or to a target: functions of their own for what saves more registers. */
+static __noinline int switch_slices(unsigned long long *ctx)
+{
+	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
+	u32 cpu = prev->thread_info.cpu, set = index_lookup(task_process(next)), kind;
+	struct abi_open *o = open_of(cpu);
+	u32 hidden = seen_switch(o, prev, next), from = o->set;
+
+	if (hidden || ctx[3] & TASK_DEAD || (from != set && !slice_is_plain(from, set)))
+		return switch_any(ctx, set, hidden);
+	kind = switch_kind(ctx[0], ctx[3]);
+	if (from != set)
+		slice_change_plain(cpu, from | set, next->pid, -(u64)!!from, 1 + kind);
+	seen_outside(o, next);
+	return 0;
+}
+
+/*
+ * A switch between two tasks that no PMC measures ends here: it calls nothing, and so saves no
+ * registers.
+ */
 SEC("tp_btf/sched_switch")
 int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_struct *next,
 	     unsigned int prev_state)
 {
-	u32 cpu = prev->thread_info.cpu, set = index_lookup(task_process(next));
-	struct abi_open *o = open_of(cpu);
-	u32 hidden = seen_switch(o, prev, next);
+	struct abi_open *o = open_of(prev->thread_info.cpu);
 
-	if (hidden)
-		slice_missed(cpu, index_lookup(task_process(prev)), hidden);
-	if (o->set != set && slice_is_hits(o->set, set))
-		slice_change_hits(cpu, o->set | set, next->pid, -(u64)!!o->set);
-	else if (o->set != set)
-		slice_change(cpu, set, prev, next, 1 + switch_kind(preempt, prev_state));
-	/* Even without an open slice: a kernel may have hidden the switch to the thread. */
-	if (prev_state & TASK_DEAD && index_lookup(task_process(prev)))
-		final_switch(prev);
+	if (o->outside != (u64)prev || target_index[next->tgid & (ABI_INDEX_SIZE - 1)] ||
+	    prev_state & TASK_DEAD)
+		return switch_slices(ctx);
+	o->outside = (u64)next;
 	return 0;
 }
 
@@ -209,8 +241,10 @@ __noinline int slice_end(u32 from, u32 to)
 		return 0;
 	__sync_lock_test_and_set(&c->busy, 1);
 	hidden = slice_look(cpu, from, task);
-	if (hidden || (open_of(cpu)->set & ~ABI_OPEN_LOGGED) == from)
+	if (hidden || (open_of(cpu)->set & ~ABI_OPEN_LOGGED) == from) {
 		slice_change(cpu, to, task, task, 0);
+		seen_outside(open_of(cpu), task);
+	}
 	__sync_lock_test_and_set(&c->busy, 0);
 	return 0;
 }
@@ -225,8 +259,10 @@ __noinline int slice_catch_up(void)
 	if (!c)
 		return 0;
 	__sync_lock_test_and_set(&c->busy, 1);
-	if (slice_look(cpu, set, task))
+	if (slice_look(cpu, set, task)) {
 		slice_change(cpu, set, task, task, 0);
+		seen_outside(open_of(cpu), task);
+	}
 	__sync_lock_test_and_set(&c->busy, 0);
 	return 0;
 }
@@ -250,6 +286,7 @@ static __always_inline void flush_here(void)
 		return;
 	slice_look(cpu, set, task);
 	slice_change(cpu, set, task, task, 0);
+	seen_outside(open_of(cpu), task);
 	snapshot_take(cpu);
 }
 

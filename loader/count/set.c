@@ -82,12 +82,9 @@ static bool set_shares(const volatile struct abi_set *abi, unsigned int n)
 	return false;
 }
 
-/* One owner's tracepoints and probes, each once, and nothing to record. */
-static bool set_has_hits_only(const volatile struct abi_set *abi, unsigned int n)
+/* One owner's PMCs, each with a source of its own, and nothing to record. */
+static bool set_is_plain(const volatile struct abi_set *abi, unsigned int n)
 {
-	for (unsigned int i = 0; i < n; i++)
-		if (abi->member[i].source < ABI_SOURCE_TRACEPOINT)
-			return false;
 	return n && abi->owner != ABI_OWNERS_MIXED && !abi->shared && !abi->logs;
 }
 
@@ -145,7 +142,7 @@ void set_write(struct targets *ts, struct set *set)
 	abi->owner = owner;
 	abi->open = open;
 	abi->due = active;
-	target_map_mark_hits(ts->e, set->id, set_has_hits_only(abi, n));
+	target_map_mark_plain(ts->e, set->id, set_is_plain(abi, n));
 	__atomic_store_n(&abi->active, active, __ATOMIC_RELEASE);
 }
 

@@ -7,8 +7,10 @@
 
 void switches_begin(const struct engine *e)
 {
-	for (unsigned int cpu = 0; cpu < ABI_MAX_CPUS; cpu++)
+	for (unsigned int cpu = 0; cpu < ABI_MAX_CPUS; cpu++) {
 		__atomic_store_n(&e->skel->bss->open_slice[cpu].seen, 0, __ATOMIC_RELAXED);
+		__atomic_store_n(&e->skel->bss->open_slice[cpu].outside, 0, __ATOMIC_RELAXED);
+	}
 }
 
 void switches_watch(const struct engine *e)

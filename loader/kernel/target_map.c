@@ -38,11 +38,11 @@ volatile struct abi_set *target_map_set(struct engine *e, unsigned int id)
 	return &e->sets[id];
 }
 
-void target_map_mark_hits(struct engine *e, unsigned int id, bool hits)
+void target_map_mark_plain(struct engine *e, unsigned int id, bool plain)
 {
-	__u64 *word = &e->skel->bss->hit_sets[id / 64];
+	__u64 *word = &e->skel->bss->plain_sets[id / 64];
 
-	*word = (*word & ~(1ull << id % 64)) | (__u64)hits << id % 64;
+	*word = (*word & ~(1ull << id % 64)) | (__u64)plain << id % 64;
 }
 
 uint64_t target_map_hook(const struct engine *e, unsigned int hook, unsigned int cpu)

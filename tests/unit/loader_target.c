@@ -102,7 +102,7 @@ int target_map_ctl(struct engine *e, enum abi_ctl op, uint32_t tgid, uint32_t se
 	return 0;
 }
 
-void target_map_mark_hits(struct engine *e, unsigned int id, bool hits)
+void target_map_mark_plain(struct engine *e, unsigned int id, bool hits)
 {
 	(void)e;
 	(void)id;
