@@ -119,7 +119,6 @@ struct cfs_rq {
 struct sched_entity {
 	struct cfs_rq *cfs_rq;		/* with CONFIG_FAIR_GROUP_SCHED: of its CPU and group */
 	u64 sum_exec_runtime;
-	u64 nr_migrations;
 };
 
 struct sched_info {

@@ -449,6 +449,38 @@ int BPF_PROG(on_cgroup_move, void *task)
 	return cgroup_flush();
 }
 
+/* --- migrations ------------------------------------------------------------------------------- */
+
+static long each_migrated(u32 i, struct members *m)
+{
+	u32 place;
+
+	i &= ABI_CGROUP_MEMBERS - 1;
+	place = m->g->member[i].place & (ABI_CGROUP_PMCS - 1);
+	if (HAS(m, i) && m->g->member[i].source == ABI_SOURCE_HOOK + ABI_HOOK_MIGRATION)
+		__sync_fetch_and_add(&m->n->count[place], 1);
+	return LAST(m, i);
+}
+
+/* As migrate.bpf.c.  It may interrupt a flush that is writing to the sets that a CPU remembers. */
+SEC("tp_btf/sched_migrate_task")
+int BPF_PROG(on_cgroup_migrate, struct task_struct *task, int to)
+{
+	u32 cpu = bpf_get_smp_processor_id(), set;
+	struct members m = {};
+
+	if (task->thread_info.cpu == (u32)to)
+		return 0;
+	set = cgroup_find(task_css(task));
+	m.g = set ? bpf_map_lookup_elem(&cgroups, &set) : NULL;
+	m.n = bpf_map_lookup_elem(&cgroup_counts, &cpu);
+	if (!m.g || !m.n)
+		return 0;
+	m.these = m.g->active;
+	bpf_loop(ABI_CGROUP_MEMBERS, each_migrated, &m, 0);
+	return 0;
+}
+
 /* --- the daemon's question -------------------------------------------------------------------- */
 
 static long path_up(u32 i, u64 *at)

@@ -43,6 +43,7 @@ enum abi_hook {
 	ABI_HOOK_LOCK,
 	ABI_HOOK_VOLUNTARY,
 	ABI_HOOK_INVOLUNTARY,
+	ABI_HOOK_MIGRATION,	/* no source: in cgroups, a program adds each to the counts */
 	ABI_HOOKS
 };
 /*
@@ -56,7 +57,6 @@ enum abi_quantity {
 	ABI_Q_NVCSW,
 	ABI_Q_NIVCSW,
 	ABI_Q_CSW,
-	ABI_Q_MIGRATIONS,
 	ABI_QUANTITIES
 };
 
@@ -133,7 +133,8 @@ struct abi_member {
 };
 /*
  * A PMC fed by the kernel's figures per task; its index is its SOFT row.  A row's PMC may sample
- * waits instead (abi_set.offcpu): then `owner` is its place among those.
+ * waits instead (abi_set.offcpu): then `owner` is its place among those; or it counts migrations,
+ * of which a program adds each to the owner's counts.
  */
 struct abi_soft {
 	__u16 used;
@@ -206,7 +207,8 @@ struct abi_set {
 	struct abi_soft soft[ABI_SOFT_ROWS];
 	__u32 offcpu;			/* bit r: the PMC of SOFT row r samples waits, and runs */
 	__u32 shared;			/* two members have one source */
-	__u32 reserved[14];
+	__u32 migrations;		/* bit r: the PMC of SOFT row r counts these, and runs */
+	__u32 reserved[13];
 	__u32 log[ABI_MAX_MEMBERS];	/* the PMC's number in records, and ABI_LOG_… */
 	__u32 exec;			/* set after any exec, if PMCs wait for one; 0: none wait */
 	__u32 sampled;			/* bit i: member i samples hits; log[i] is its number */
@@ -224,8 +226,7 @@ struct abi_set {
 #define ABI_STATE_SET(state) ((__u32)((state) >> 32))
 struct abi_target {
 	__u64 state;			/* set << 32 | EXIT | SOFT */
-	__u64 dead_ns;			/* CPU time and migrations of threads that have exited */
-	__u64 dead_migrations;
+	__u64 dead_ns;			/* CPU time of threads that have exited */
 	__u64 start;			/* start time of a process that joined by fork */
 	__u32 last;			/* tid of the last thread, once EXIT is set */
 	__u32 exec;			/* self_exec_id of the latest set-id exec seen */
@@ -420,7 +421,7 @@ _Static_assert(sizeof(struct abi_cpu) == 4096, "abi");
 _Static_assert(sizeof(struct abi_set) == 512, "abi");
 _Static_assert(sizeof(struct abi_open) == 64, "abi");
 _Static_assert(ABI_SOURCE_HOOK + ABI_HOOKS < 64, "ABI_LOST_SLICE is no source's bit");
-_Static_assert(sizeof(struct abi_target) == 40, "abi");
+_Static_assert(sizeof(struct abi_target) == 32, "abi");
 _Static_assert(sizeof(struct abi_counts) == 512, "abi");
 _Static_assert(sizeof(struct abi_note) == 16, "abi");
 _Static_assert(sizeof(struct abi_exec) == 24, "abi");

@@ -9,7 +9,7 @@
 #define MAX_THREADS	 65536
 
 struct figures {
-	u64 value[ABI_QUANTITIES];
+	u64 value[8];		/* by enum abi_quantity, of which 3 bits are looked at */
 };
 
 struct thread_walk {
@@ -38,7 +38,6 @@ static long walk_thread(u32 i, struct thread_walk *w)
 	if (BPF_CORE_READ(t, flags) & PF_EXITING && bpf_map_lookup_elem(&dying, &tid))
 		return 0;
 	w->f->value[ABI_Q_CPU_NS] += BPF_CORE_READ(t, se.sum_exec_runtime);
-	w->f->value[ABI_Q_MIGRATIONS] += BPF_CORE_READ(t, se.nr_migrations);
 	return 0;
 }
 
@@ -57,7 +56,6 @@ static __always_inline bool figures_try(struct signal_struct *sig, const struct 
 	};
 
 	f->value[ABI_Q_CPU_NS] = t->dead_ns;
-	f->value[ABI_Q_MIGRATIONS] = t->dead_migrations;
 	f->value[ABI_Q_MINFLT] = BPF_CORE_READ(sig, min_flt);
 	f->value[ABI_Q_MAJFLT] = BPF_CORE_READ(sig, maj_flt);
 	f->value[ABI_Q_NVCSW] = BPF_CORE_READ(sig, nvcsw);

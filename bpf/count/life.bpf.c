@@ -208,10 +208,8 @@ static __always_inline void exited(struct task_struct *task)
 	if (!t)
 		return;
 	__sync_fetch_and_add(&exits_begun, 1);
-	if (!bpf_map_update_elem(&dying, &tid, &d, BPF_NOEXIST)) {
+	if (!bpf_map_update_elem(&dying, &tid, &d, BPF_NOEXIST))
 		__sync_fetch_and_add(&t->dead_ns, d.ns);
-		__sync_fetch_and_add(&t->dead_migrations, task->se.nr_migrations);
-	}
 	if (!BPF_CORE_READ(task, signal, live.counter))
 		process_exited(task, tgid, t);
 	__sync_fetch_and_add(&exits_done, 1);

@@ -539,7 +539,6 @@ enum wire_quantity {
 	WIRE_Q_NVCSW = 4,
 	WIRE_Q_NIVCSW = 5,
 	WIRE_Q_CSW = 6,		/* NVCSW + NIVCSW */
-	WIRE_Q_MIGRATIONS = 7,
 	WIRE_Q_COUNT
 };
 

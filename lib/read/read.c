@@ -107,7 +107,7 @@ bool read_figure(uint32_t quantity, uint64_t *figure)
 		*figure = ts.tv_sec * 1000000000ull + ts.tv_nsec;
 		return true;
 	}
-	if (quantity >= WIRE_Q_MIGRATIONS || getrusage(RUSAGE_SELF, &ru) < 0)
+	if (quantity >= WIRE_Q_COUNT || getrusage(RUSAGE_SELF, &ru) < 0)
 		return false;
 	*figure = quantity_figure(&ru, quantity);
 	return true;

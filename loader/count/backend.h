@@ -33,7 +33,8 @@ struct backend {
 	const char *name;
 	bool sliced;		/* counted in slices: its sets list it as a member */
 	bool figures;		/* fed by the kernel's figures: its sets list it by its row */
-	bool offcpu;		/* samples waits: its sets list it by its row */
+	bool migrations;	/* counts migrations: likewise */
+	bool offcpu;		/* samples waits: likewise */
 	bool read_only;		/* a write changes nothing */
 	bool period_at_start;	/* a new period takes effect at the next start, without more */
 
@@ -92,6 +93,7 @@ extern const struct backend backend_cpu_hook;	/* system scope: a hook's counter 
 extern const struct backend backend_register;	/* system scope: a register of its CPU */
 extern const struct backend backend_slices;	/* process scope: slices of a per-CPU source */
 extern const struct backend backend_figures;	/* process scope: the kernel's figures per task */
+extern const struct backend backend_migrations;	/* process scope: migrations, by a program */
 extern const struct backend backend_task_events; /* process scope: per-task events */
 extern const struct backend backend_task_group;	/* process scope: groups of these */
 extern const struct backend backend_cgroup_events; /* a cgroup: per-CPU events of it */

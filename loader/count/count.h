@@ -50,6 +50,7 @@ enum count_from {
 	COUNT_FROM_HOOK,		/* a counter that a program on a tracepoint keeps */
 	COUNT_FROM_TRACEPOINT,		/* the hits of `tracepoint`, or `event` with a filter */
 	COUNT_FROM_PROBE,		/* the hits of `probe` */
+	COUNT_FROM_MIGRATION,		/* process scope: a program adds each migration */
 	COUNT_FROM_OFFCPU,		/* sampled: the waits of threads */
 };
 

@@ -11,6 +11,8 @@ int cpu_hook_hold(struct count *c, struct reason *why)
 	case ABI_HOOK_FAULT_READ:
 	case ABI_HOOK_FAULT_WRITE:
 		return count_state_hold(c, NEED_FAULT, why);
+	case ABI_HOOK_MIGRATION:
+		return count_state_hold(c, NEED_CGROUP_MIGRATE, why);
 	default:
 		return count_state_hold(c, NEED_KIND, why);
 	}

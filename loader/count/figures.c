@@ -163,19 +163,15 @@ static int figures_read(struct count *c, uint64_t *raw, struct reason *why)
 		    "targets exit faster than they can be summed; stop the PMC and read it");
 }
 
-/* A thread's CPU time and migrations are complete only after its last switch. */
+/* A thread's CPU time is complete only after its last switch. */
 static int figures_hold_attach(struct count *c, struct reason *why)
 {
-	if (c->spec.quantity != WIRE_Q_CPU_NS && c->spec.quantity != WIRE_Q_MIGRATIONS)
-		return 0;
-	return count_state_hold(c, NEED_FINAL, why);
+	return c->spec.quantity == WIRE_Q_CPU_NS ? count_state_hold(c, NEED_FINAL, why) : 0;
 }
 
-/* A client cannot read its own number of migrations. */
 static enum wire_how figures_how(const struct count *c)
 {
-	return count_state_self_only(c) && c->spec.quantity != WIRE_Q_MIGRATIONS ?
-		WIRE_HOW_RUSAGE : WIRE_HOW_ASK;
+	return count_state_self_only(c) ? WIRE_HOW_RUSAGE : WIRE_HOW_ASK;
 }
 
 static void figures_fill(struct count *c, struct wire_page_pmc *p)

@@ -103,6 +103,10 @@ static int hold_own_process(struct count *c, struct reason *why)
 		c->backend = &backend_figures;
 		return 0;
 	}
+	if (c->spec.from == COUNT_FROM_MIGRATION) {
+		c->backend = &backend_migrations;
+		return 0;
+	}
 	c->backend = &backend_slices;
 	if (c->spec.from == COUNT_FROM_HOOK) {
 		c->source = ABI_SOURCE_HOOK + (int)c->spec.hook;

@@ -93,7 +93,7 @@ void set_write(struct targets *ts, struct set *set)
 {
 	volatile struct abi_set *abi = &ts->e->sets[set->id];
 	uint32_t soft_active = 0, owner = ABI_OWNERS_MIXED, logs = 0, sampled = 0,
-		 offcpu = 0;
+		 offcpu = 0, migrations = 0;
 	uint64_t active = 0, open = 0;
 	unsigned int n = 0;
 
@@ -125,6 +125,11 @@ void set_write(struct targets *ts, struct set *set)
 			abi->soft[row].pos = c->pos;
 			soft_active |= (uint32_t)c->running << row;
 		}
+		if (c && c->backend->migrations) {
+			abi->soft[row].owner = c->owner->counts.slot;
+			abi->soft[row].pos = c->pos;
+			migrations |= (uint32_t)c->running << row;
+		}
 		if (c && c->backend->offcpu) {
 			abi->soft[row].owner = (uint32_t)c->source;
 			offcpu |= (uint32_t)c->running << row;
@@ -139,6 +144,7 @@ void set_write(struct targets *ts, struct set *set)
 	abi->sampled = sampled;
 	abi->soft_active = soft_active;
 	abi->offcpu = offcpu;
+	abi->migrations = migrations;
 	abi->owner = owner;
 	abi->open = open;
 	abi->due = active;

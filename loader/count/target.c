@@ -393,6 +393,11 @@ unsigned int target_number(struct targets *ts, const struct count *c)
 	return n;
 }
 
+static void set_bit(volatile uint32_t *bits, unsigned int bit, bool on)
+{
+	__atomic_store_n(bits, on ? *bits | 1u << bit : *bits & ~(1u << bit), __ATOMIC_SEQ_CST);
+}
+
 void target_activate(struct targets *ts, const struct count *c, bool on)
 {
 	const struct set_link *link;
@@ -404,17 +409,11 @@ void target_activate(struct targets *ts, const struct count *c, bool on)
 		if (link->set->waits >> c->spec.row & 1)
 			continue;
 		if (c->backend->offcpu) {
-			uint32_t row = 1u << c->spec.row;
-
-			__atomic_store_n(&abi->offcpu,
-					 on ? abi->offcpu | row : abi->offcpu & ~row,
-					 __ATOMIC_SEQ_CST);
+			set_bit(&abi->offcpu, c->spec.row, on);
+		} else if (c->backend->migrations) {
+			set_bit(&abi->migrations, c->spec.row, on);
 		} else if (c->backend->figures) {
-			uint32_t soft = 1u << c->spec.row;
-
-			__atomic_store_n(&abi->soft_active,
-					 on ? abi->soft_active | soft : abi->soft_active & ~soft,
-					 __ATOMIC_SEQ_CST);
+			set_bit(&abi->soft_active, c->spec.row, on);
 		} else if (c->backend->sliced) {
 			bit = 1ull << c->pos;
 			abi->open = on ? abi->open | bit : abi->open & ~bit;

@@ -152,6 +152,7 @@ int programs_choose(struct engine *e, bool reads_msr, struct reason *why)
 	bpf_program__set_autoload(skel->progs.on_munmap_call, !unmaps);
 	bpf_program__set_autoload(skel->progs.on_mmap_call, !unmaps);
 	bpf_program__set_autoload(skel->progs.on_cgroup_switch, cgroups);
+	bpf_program__set_autoload(skel->progs.on_cgroup_migrate, cgroups);
 	bpf_program__set_autoload(skel->progs.on_cgroup_move, cgroups);
 	bpf_program__set_autoload(skel->progs.cgroup_learn,
 				  btf_has(btf, "cgroup", BTF_KIND_STRUCT));
@@ -260,6 +261,12 @@ static void need_programs(const struct programs *p, enum engine_need what,
 		break;
 	case NEED_SWITCH_HIT:
 		prog[0] = p->skel->progs.on_switch_hit;
+		break;
+	case NEED_MIGRATE:
+		prog[0] = p->skel->progs.on_migrate;
+		break;
+	case NEED_CGROUP_MIGRATE:
+		prog[0] = program_if_loaded(p->skel->progs.on_cgroup_migrate);
 		break;
 	case NEED_OFFCPU:
 		prog[0] = program_if_loaded(p->skel->progs.on_offcpu);

@@ -26,6 +26,8 @@ enum engine_need {
 	NEED_CALL_ENTER, /* hits of tracepoints: of system calls … */
 	NEED_CALL_EXIT,
 	NEED_SWITCH_HIT, /* … and of context switches */
+	NEED_MIGRATE,	/* migrations of targets' threads … */
+	NEED_CGROUP_MIGRATE, /* … and of threads in cgroups that are counted */
 	NEED_OFFCPU,	/* waits of threads */
 	NEED_CGROUP,	/* slices of cgroups */
 	NEED_UNMAP,	/* executable memory that targets unmap; takes tracefs, except where

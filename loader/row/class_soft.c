@@ -67,6 +67,9 @@ static int class_soft_plan_side(struct allocation *p, const struct soft_event *s
 /* The kernel's figures of a task have no sides, and no slices that could be logged. */
 static enum soft_source class_soft_source(const struct allocation *p, const struct soft_event *s)
 {
+	/* A program counts them in cgroups, too. */
+	if (p->spec.cgroup && s->process == SOFT_MIGRATION)
+		return p->spec.sampling ? SOFT_PERF : SOFT_HOOK;
 	if (p->system || p->spec.thread || p->spec.cgroup || p->a->group ||
 	    (p->a->flags & ALLOCATION_LOGS && !p->spec.sampling))
 		return s->system;
@@ -78,6 +81,7 @@ static void class_soft_fill(struct allocation *p, const struct soft_event *s)
 	static const enum count_from from[] = {
 		[SOFT_TASK] = COUNT_FROM_FIGURES, [SOFT_PERF] = COUNT_FROM_EVENT,
 		[SOFT_HOOK] = COUNT_FROM_HOOK, [SOFT_OFFCPU] = COUNT_FROM_OFFCPU,
+		[SOFT_MIGRATION] = COUNT_FROM_MIGRATION,
 	};
 
 	p->spec.from = from[class_soft_source(p, s)];
@@ -110,9 +114,9 @@ static int class_soft_check_offcpu(const struct allocation *p, const struct soft
 
 static bool class_soft_has_cgroups(const struct allocation *p, const struct soft_event *s)
 {
-	if (s->system == SOFT_HOOK)
+	if (s->system == SOFT_HOOK || s->process == SOFT_MIGRATION)
 		return count_slices_cgroup(p->machine->engine, &p->spec);
-	return s->system == SOFT_PERF && s->quantity != WIRE_Q_MIGRATIONS;
+	return s->system == SOFT_PERF;
 }
 
 static int class_soft_plan(struct allocation *p, struct reason *why)
@@ -129,19 +133,17 @@ static int class_soft_plan(struct allocation *p, struct reason *why)
 		return err;
 	if (p->spec.sampling && s->system == SOFT_HOOK)
 		return deny(why, -EOPNOTSUPP, "%s can be counted, not sampled", s->name);
-	if (p->spec.thread && (s->system != SOFT_PERF || s->quantity == WIRE_Q_MIGRATIONS))
+	if (p->spec.thread && (s->system != SOFT_PERF || s->process == SOFT_MIGRATION))
 		return deny(why, -EOPNOTSUPP, "%s cannot be counted for a single thread: count its "
 			    "process", s->name);
 	if (p->spec.cgroup && !class_soft_has_cgroups(p, s))
 		return deny(why, -EOPNOTSUPP, "%s cannot be counted for a cgroup: count its "
 			    "processes", s->name);
 	/* The kernel counts a migration on the CPU of the process that wakes this one. */
-	if (p->a->flags & ALLOCATION_LOGS && s->quantity == WIRE_Q_MIGRATIONS &&
-	    s->process == SOFT_TASK)
+	if (p->a->flags & ALLOCATION_LOGS && s->process == SOFT_MIGRATION)
 		return deny(why, -EOPNOTSUPP, "%s has no time slices that could be logged",
 			    s->name);
-	if (p->a->group && !p->system && s->quantity == WIRE_Q_MIGRATIONS &&
-	    s->process == SOFT_TASK)
+	if (p->a->group && !p->system && s->process == SOFT_MIGRATION)
 		return deny(why, -EOPNOTSUPP, "%s has no time slices, in which groups are counted: "
 			    "count it outside of the group", s->name);
 	if (!p->a->caps)

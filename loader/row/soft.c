@@ -12,7 +12,6 @@ _Static_assert((int)ABI_Q_CPU_NS == (int)WIRE_Q_CPU_NS && (int)ABI_Q_MINFLT == (
 	       (int)ABI_Q_MAJFLT == (int)WIRE_Q_MAJFLT && (int)ABI_Q_FLT == (int)WIRE_Q_FLT &&
 	       (int)ABI_Q_NVCSW == (int)WIRE_Q_NVCSW && (int)ABI_Q_NIVCSW == (int)WIRE_Q_NIVCSW &&
 	       (int)ABI_Q_CSW == (int)WIRE_Q_CSW &&
-	       (int)ABI_Q_MIGRATIONS == (int)WIRE_Q_MIGRATIONS &&
 	       (int)ABI_QUANTITIES == (int)WIRE_Q_COUNT, "one table of quantities");
 
 #define TASK(q)	  .process = SOFT_TASK, .quantity = WIRE_Q_##q
@@ -40,7 +39,8 @@ const struct soft_event soft_events[] = {
 	  HOOKED(VOLUNTARY) },
 	{ "CONTEXT_SWITCHES.INVOLUNTARY", 0x2000d, 0, SIDE_KERNEL, TASK(NIVCSW),
 	  .system = SOFT_HOOK, HOOKED(INVOLUNTARY) },
-	{ "CPU_MIGRATIONS", 0x2000e, 0, SIDE_KERNEL, TASK(MIGRATIONS), PERF(CPU_MIGRATIONS) },
+	{ "CPU_MIGRATIONS", 0x2000e, 0, SIDE_KERNEL, .process = SOFT_MIGRATION,
+	  PERF(CPU_MIGRATIONS), HOOKED(MIGRATION) },
 	{ "CGROUP_SWITCHES", 0x2000f, 0, SIDE_KERNEL, .process = SOFT_PERF,
 	  PERF(CGROUP_SWITCHES) },
 	{ "ALIGNMENT_FAULTS", 0x20010, 0, SIDES_COUNTED, .process = SOFT_PERF,

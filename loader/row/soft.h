@@ -14,6 +14,7 @@ enum soft_source {
 	SOFT_TASK,	/* the kernel's figures per task: nothing runs at a switch */
 	SOFT_PERF,	/* a software perf event per CPU */
 	SOFT_OFFCPU,	/* samples: threads' time off the CPUs */
+	SOFT_MIGRATION,	/* a program adds each migration to its process's count */
 	SOFT_HOOK,	/* a per-CPU counter that a BPF program on a tracepoint increments */
 };
 
@@ -33,7 +34,7 @@ struct soft_event {
 	enum soft_source process, system;
 	uint32_t quantity;	/* SOFT_TASK: enum wire_quantity */
 	uint32_t perf_config;	/* SOFT_PERF: PERF_COUNT_SW_… */
-	uint32_t hook;		/* SOFT_HOOK: enum abi_hook */
+	uint32_t hook;		/* SOFT_HOOK, SOFT_MIGRATION in cgroups: enum abi_hook */
 	bool address;		/* its samples have the address of data */
 };
 

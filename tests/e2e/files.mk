@@ -130,10 +130,10 @@ $(O)/tests/nth: tests/e2e/nth.c $(O)/flags
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $<
 
-# A command counted by a group; FreeBSD's functions of groups.
-LINT_C += tests/e2e/grouped.c tests/e2e/groupcalls.c
-E2E_NEEDS += $(O)/tests/grouped $(O)/tests/groupcalls
-$(O)/tests/grouped $(O)/tests/groupcalls: $(O)/tests/%: $(O)/obj/tests/e2e/%.o $(LIBPMC)
+# A command counted by a group; FreeBSD's functions of groups; migrations.
+LINT_C += tests/e2e/grouped.c tests/e2e/groupcalls.c tests/e2e/moves.c
+E2E_NEEDS += $(O)/tests/grouped $(O)/tests/groupcalls $(O)/tests/moves
+$(O)/tests/grouped $(O)/tests/groupcalls $(O)/tests/moves: $(O)/tests/%: $(O)/obj/tests/e2e/%.o $(LIBPMC)
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_LDFLAGS) $(CLI_LDFLAGS) -o $@ $< $(LIBPMC_LINK)

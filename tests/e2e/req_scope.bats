@@ -278,3 +278,15 @@ passes() {
 		expect own "${word% *} EINVAL*" $word
 	done
 }
+
+@test "migrations are read without the daemon, of oneself and of a child, and are as many as the kernel counts" {
+	run moves "$DAEMON_PID"
+	echo "$output"
+	[ "$status" -eq 0 ]
+	for i in 0 1; do
+		read -r _ counted kernel <<<"${lines[i]}"
+		[ "$counted" -ge 99 ]
+		[ "$counted" -eq "$kernel" ]
+	done
+	[ "${#lines[@]}" -eq 2 ]
+}

@@ -2,11 +2,12 @@
 /*
  * A process whose context switches a kernel has hidden from pmcbpfd's programs: `unseen DAEMON`. It
  * runs on CPU 0 and writes the state that the daemon's programs would have found: a number of the
- * last seen switch that lags behind the scheduler's, or another task than the one that runs.  So the case can be made on any kernel, and
- * the programs are the real ones.  Orders are lines of words on standard input, each answered by a
- * line: `away`: it was away meanwhile; `home`: it came unseen; `write N`: writes to N new pages;
- * `sleep`: a switch that is seen; `spin`: answers, and keeps the CPU until the next line; `kernel`:
- * prints the number of switches that the kernel itself has hidden.
+ * last seen switch that lags behind the scheduler's, or another task than the one that runs.  So
+ * the case can be made on any kernel, and the programs are the real ones.  Orders are lines of
+ * words on standard input, each answered by a line: `away`: it was away meanwhile; `home`: it came
+ * unseen; `write N`: writes to N new pages; `sleep`: a switch that is seen; `spin`: answers, and
+ * keeps the CPU until the next line; `kernel`: prints the number of switches that the kernel itself
+ * has hidden.
  */
 #include <bpf/bpf.h>
 #include <bpf/btf.h>

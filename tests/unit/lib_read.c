@@ -253,7 +253,7 @@ static void test_rusage(void **state)
 	e->rate = 1000;
 	assert_int_equal(get(p, &value), READ_DONE);
 	assert_true(value >= 50 && value < 50 + 60 * 1000);
-	e->quantity = WIRE_Q_MIGRATIONS;
+	e->quantity = WIRE_Q_COUNT;
 	expect_ask(p);
 	e->quantity = WIRE_Q_COUNT;
 	expect_ask(p);
