@@ -70,6 +70,16 @@ static int cpu_bell_begin(struct engine *e, struct reason *why)
 	return cpu_bell_new(&place, &e->cpu_bell, why);
 }
 
+/* The object is a part of this program's file, and has been read: its memory is given back. */
+static void skel_drop_object(const struct bpf_object_skeleton *s)
+{
+	const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), at = (uintptr_t)s->data;
+	const uintptr_t begin = (at + page - 1) / page * page, end = (at + s->data_sz) / page * page;
+
+	if (begin < end)
+		(void)madvise((void *)begin, end - begin, MADV_DONTNEED);
+}
+
 /* Loads and verifies all programs.  They read registers unless `no_msr` holds a reason. */
 static int skel_load(struct engine *e, const struct reason *no_msr, struct reason *why)
 {
@@ -97,6 +107,7 @@ static int skel_load(struct engine *e, const struct reason *no_msr, struct reaso
 	if (err)
 		return deny(why, err, "cannot size the maps for %u CPUs", e->ncpu);
 	err = pmcbpf__load(e->skel);
+	skel_drop_object(e->skel->skeleton);
 	close(template);
 	if (err)
 		return verifier_deny(why, err, "pmcbpf's programs", e->log);
