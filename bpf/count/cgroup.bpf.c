@@ -111,23 +111,25 @@ static __always_inline u64 task_css(struct task_struct *task)
 	return css;
 }
 
+/* The kernel gives a number to each cgroup that it makes, and never a second time. */
 static __always_inline u64 task_cgroup(struct task_struct *task)
 {
 	struct cgroup_subsys_state *css = (void *)task_css(task);
 
-	return BPF_CORE_READ(css, cgroup, kn, id);
+	return BPF_CORE_READ(css, serial_nr);
 }
 
-/* The set of the task's cgroup, whose number is `id`. */
-static __always_inline u32 cgroup_set(struct abi_cgroup_cpu *c, struct task_struct *task, u64 id)
+/* The set of the task's cgroup, whose number is `serial`. */
+static __always_inline u32 cgroup_set(struct abi_cgroup_cpu *c, struct task_struct *task,
+				      u64 serial)
 {
-	struct abi_cgroup_known *k = &c->known[id & (ABI_CGROUP_KNOWN - 1)];
+	struct abi_cgroup_known *k = &c->known[serial & (ABI_CGROUP_KNOWN - 1)];
 	u32 epoch = *(volatile u32 *)&cgroup_epoch;
 
-	if (k->id == id && k->epoch == epoch)
+	if (k->serial == serial && k->epoch == epoch)
 		return k->set;
 	k->set = cgroup_find(task_css(task));
-	k->id = id;
+	k->serial = serial;
 	k->epoch = epoch;
 	return k->set;
 }
@@ -388,7 +390,7 @@ int BPF_PROG(on_cgroup_switch, bool preempt, struct task_struct *prev, struct ta
 	if (hidden)
 		cgroup_missed(c, cpu, cgroup_set(c, prev, task_cgroup(prev)), hidden);
 	/* Plain loads, which run faster than those of task_cgroup(). */
-	set = cgroup_set(c, next, next->cgroups->subsys[CONTROLLER]->cgroup->kn->id);
+	set = cgroup_set(c, next, next->cgroups->subsys[CONTROLLER]->serial_nr);
 	if (o->set == set)
 		return 0;
 	k = bpf_map_lookup_elem(&cpus, &cpu);

@@ -26,7 +26,7 @@ struct abi_cgroup {
 
 /* The set of a cgroup, while cgroup_epoch has this value. */
 struct abi_cgroup_known {
-	__u64 id;			/* the kernel's number */
+	__u64 serial;			/* the kernel's number of it */
 	__u32 set, epoch;
 };
 

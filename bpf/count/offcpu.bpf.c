@@ -28,8 +28,9 @@ const volatile bool offcpu_finals = false;	/* on_offcpu() stands in for on_final
 __u32 offcpu_systems = 0;		/* running PMCs of system scope */
 __u64 offcpu_full = 0;			/* threads that found no room for their state */
 
-/* The samples of this second on this CPU, of each PMC. */
+/* The samples of this second on this CPU, of each PMC since its start. */
 struct second {
+	u64 since;
 	u32 second, n;
 };
 struct {
@@ -167,18 +168,20 @@ static __always_inline void offcpu_last(const struct concerned *pmcs, struct tas
 
 /* --- end of a wait --------------------------------------------------------------------------- */
 
-static __always_inline bool offcpu_rate_admits(u32 place, u32 rate, u64 now)
+static __always_inline bool offcpu_rate_admits(u32 place, const struct abi_offcpu *p, u64 now)
 {
 	struct second *s = bpf_map_lookup_elem(&offcpu_seconds, &place);
 	u32 second = now / 1000000000;
 
 	if (!s)
 		return false;
-	if (s->second != second) {
+	/* At this place there may have been another PMC in this second. */
+	if (s->second != second || s->since != p->since) {
+		s->since = p->since;
 		s->second = second;
 		s->n = 0;
 	}
-	return s->n++ < rate;
+	return s->n++ < p->rate;
 }
 
 /* The first free slot of this CPU; a new thread's wait may still be in one. */
@@ -227,7 +230,7 @@ __noinline int offcpu_judge(u32 place, u64 out, u64 in, u64 stale)
 		__sync_fetch_and_add(&p->count.below_ns, ns);
 		return 0;
 	}
-	if (offcpu_rate_admits(place, p->rate, in) && offcpu_add(place))
+	if (offcpu_rate_admits(place, p, in) && offcpu_add(place))
 		return 1;
 	__sync_fetch_and_add(&p->count.dropped, 1);
 	__sync_fetch_and_add(&p->count.dropped_ns, ns);

@@ -56,6 +56,42 @@ waits() {
 	pmc report log 2>&1 | grep -q 'WARNING: "log" lacks [0-9]* waits (0.[0-9]* s)'
 }
 
+@test "the rate of a PMC begins anew with each start: what ran at its place before takes nothing of it" {
+	need_waits
+	stop_daemon
+	start_daemon "${ROOM[@]}" -o kern.hwpmc.offcpurate=1
+	mkfifo orders
+	# At each stop it runs, so that no wait is open.
+	cat >turns <<-'end'
+		n=0
+		while read -r line; do
+			n=$((n + 1))
+			: >ended.$n
+			until [ -e next.$n ]; do :; done
+		done
+	end
+	taskset -c 0 dash turns <orders 3>&- &
+	TARGET=$!
+	exec {ORDERS}>orders
+	client owner
+	expect owner 'log 0' log log
+	ask owner caps 0x21 alloc 2 15 0x20012 any 0x80 setcount 1 attach $TARGET
+	for i in {1..10}; do
+		wait_for asleep $TARGET
+		expect owner 'start 0' start
+		echo >&"$ORDERS"
+		wait_for test -e ended.$i
+		expect owner 'stop 0' stop
+		: >next.$i
+	done
+	exec {ORDERS}>&-
+	expect owner 'endlog 0' endlog
+	# Beside other programs it is preempted as well.
+	pmcstat -R log >text
+	sleeps=$(awk '/^map-in .*\[sleep\]/ { print $3 }' text)
+	[ "$(grep -c "^\.\.\.  *$sleeps$" text)" -ge 10 ]
+}
+
 @test "samples and short waits add up to the same time, whatever the threshold" {
 	need_waits
 	pmcstat -n 1 -P OFFCPU_TIME -n 3000000 -P OFFCPU_TIME -O log -o /dev/null waited sleep 20 2000000 >figures
