@@ -74,7 +74,8 @@ static int cpu_bell_begin(struct engine *e, struct reason *why)
 static void skel_drop_object(const struct bpf_object_skeleton *s)
 {
 	const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), at = (uintptr_t)s->data;
-	const uintptr_t begin = (at + page - 1) / page * page, end = (at + s->data_sz) / page * page;
+	const uintptr_t begin = (at + page - 1) / page * page;
+	const uintptr_t end = (at + s->data_sz) / page * page;
 
 	if (begin < end)
 		(void)madvise((void *)begin, end - begin, MADV_DONTNEED);
