@@ -130,7 +130,9 @@ static int how_events(const struct read_entry *e, uint64_t *value, struct reason
 	unsigned int i;
 	int err;
 
-	if (slot->nevents == 0 || slot->generation != e->generation)
+	if (slot->nevents == 0)
+		return read_group_member(e->t, slot->pmcid, value, why);
+	if (slot->generation != e->generation)
 		return READ_ASK;
 	for (i = 0; i < slot->nevents; i++) {
 		err = event_value(&slot->events[i], &one, why);

@@ -228,3 +228,25 @@ int read_group(const struct read_table *t, uint32_t leader,
 	}
 	return READ_ASK;
 }
+
+int read_group_member(const struct read_table *t, uint32_t pmcid, uint64_t *value,
+		      struct reason *why)
+{
+	struct pmc_group_member members[WIRE_GROUP_MAX];
+	const struct read_slot *slot = t->slots, *end = slot + t->top;
+	const struct read_group *g;
+	unsigned int i;
+	int err;
+
+	for (; slot < end; slot++) {
+		for (i = 0, g = slot->group; g && i < g->members; i++) {
+			if (g->pmcid[i] != pmcid)
+				continue;
+			err = read_group(t, slot->pmcid, members, &g, why);
+			if (!err)
+				*value = members[i].pm_value;
+			return err;
+		}
+	}
+	return READ_ASK;
+}

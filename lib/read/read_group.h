@@ -16,6 +16,10 @@ int read_group(const struct read_table *t, uint32_t leader,
 	       struct pmc_group_member *members, const struct read_group **group,
 	       struct reason *why);
 
+/* The same for one member, whose events are the group's. */
+int read_group_member(const struct read_table *t, uint32_t pmcid, uint64_t *value,
+		      struct reason *why);
+
 /*
  * One attempt, for the only thread of a process.  *n: the room, and then the number of members.
  * False: call read_group(); the room's content is undefined.

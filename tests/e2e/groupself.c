@@ -76,6 +76,20 @@ static void check(const char *when, uint64_t least, uint64_t most)
 	memcpy(before, now, sizeof(before));
 }
 
+/* Each member alone, after `before` was read. */
+static void check_alone(void)
+{
+	pmc_value_t value;
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (pmc_read(ids[i], &value))
+			die("pmc_read");
+		if (value < before[i].pm_value)
+			printf("%s was %ju, and alone it is %ju\n", events[i],
+			       (uintmax_t)before[i].pm_value, (uintmax_t)value);
+	}
+}
+
 static void allocate_group(void)
 {
 	uint32_t group;
@@ -105,6 +119,7 @@ static void check_run(void)
 		execute_work(NULL);
 		check("work", WORK, WORK + WORK / 2);
 	}
+	check_alone();
 	if (pmc_group_read(ids[0], &size, now, &times) || times.pgt_running == 0)
 		printf("no time\n");
 	if (daemon_pid)

@@ -117,6 +117,24 @@ static void test_values(void **state)
 	assert_members(members, 1025, 2037);
 }
 
+static void test_member(void **state)
+{
+	static const uint64_t counts[MEMBERS] = { 1025, 12037, 21025 };
+	struct reason why;
+	uint64_t value;
+
+	for (uint32_t i = 0; i < MEMBERS; i++) {
+		page.pmc[i].how = WIRE_HOW_EVENTS;
+		page.pmc[i].pmcid = ID + i;
+		group->until = UINT64_MAX;
+		assert_int_equal(read_value(table, ID + i, &value, &why), READ_DONE);
+		assert_int_equal(value, counts[i]);
+	}
+	/* Its events are a group's no longer. */
+	table->slots[0].group = NULL;
+	assert_int_equal(read_value(table, ID + 1, &value, &why), READ_ASK);
+}
+
 static void test_room(void **state)
 {
 	struct pmc_group_member members[MEMBERS];
@@ -234,6 +252,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_values, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_member, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_room, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_changes, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_asks, setup, teardown),
