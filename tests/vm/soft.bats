@@ -190,16 +190,17 @@ cpu_is() {
 
 @test "CPU_MIGRATIONS: every change of CPU is counted, as the kernel counts them, for the process and not for another" {
 	# shellcheck disable=SC2016 # the guest's shell expands it
-	run vm_sh 'moved() { sed -n "s/^se.nr_migrations *: *//p" /proc/$load/sched; }
+	run vm_sh 'asleep() { grep -q ") S" /proc/$load/stat && ! grep -q running /proc/$load/syscall; }
+		moved() { sed -n "s/^se.nr_migrations *: *//p" /proc/$load/sched; }
 		rm -f /tmp/load /tmp/rows
 		load -w moves=200 >/tmp/load & load=$!
-		until grep -qs ready /tmp/load; do usleep 5000; done
+		until grep -qs ready /tmp/load && asleep; do usleep 5000; done
 		pmcstat -q --csv -C -w 0.05 -o /tmp/rows -t $load -p CPU_MIGRATIONS & stat=$!
 		until [ "$(cat /tmp/rows 2>&1 | grep -c ,)" -ge 2 ]; do usleep 5000; kill -0 $stat || exit; done
 		before=$(moved)
 		kill -USR1 $load
 		load moves=100
-		until [ "$(grep -cs ^all /tmp/load)" -eq 2 ]; do usleep 5000; done
+		until [ "$(grep -cs ^all /tmp/load)" -eq 2 ] && asleep; do usleep 5000; done
 		kill -INT $stat
 		wait $stat || exit
 		echo $(($(moved) - before))
