@@ -18,7 +18,8 @@
 #define ABI_MAX_SOURCES	 64	/* per CPU, without those of tracepoints … */
 #define ABI_TRACEPOINTS	 64	/* … which come behind them */
 #define ABI_ALL_SOURCES	 (ABI_MAX_SOURCES + ABI_TRACEPOINTS)
-#define ABI_MAX_MEMBERS	 16	/* sliced PMCs on one process */
+#define ABI_MAX_MEMBERS	 16	/* sliced PMCs on one process … */
+#define ABI_PLAIN_MEMBERS 8	/* … and at most so many in a plain set, see plain_sets */
 #define ABI_SOFT_ROWS	 16	/* PMCs fed by figures on one process: one per SOFT row */
 #define ABI_MAX_SETS	 8192	/* half of them are reserved for PMCs that leave their sets */
 #define ABI_MAX_OWNERS	 4096

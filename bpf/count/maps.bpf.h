@@ -120,7 +120,8 @@ extern __u64 notes_lost;
 extern __u32 watch_execs;	/* the daemon reads `execs` */
 extern __u64 execs_put, execs_lost;	/* begun, and of these without room */
 extern __u64 lost_records;	/* lost records of no PMC: missing in all logs */
-extern __u64 plain_sets[ABI_MAX_SETS / 64]; /* bit s: one owner's, no source twice, no logs */
+extern __u64 plain_sets[ABI_MAX_SETS / 64]; /* bit s: few members, one owner's, no source
+						twice, no logs */
 extern __u32 tracepoint_switch;	/* 1 + the tracepoint of switches, if it is counted */
 extern __u32 finals;		/* a program sees last switches and removes exited targets */
 

@@ -322,7 +322,7 @@ __noinline int slice_change_plain(u32 cpu, u32 set, u32 next, u64 ends, u32 due)
 	k = members ? owner_counts(s->owner, cpu) : NULL;
 	c->due = hook_due(c, next, due);
 	c->hit_due = hit_due(c, next);
-	for (u32 i = 0; k && i < ABI_MAX_MEMBERS && these; i++, these >>= 1) {
+	for (u32 i = 0; k && i < ABI_PLAIN_MEMBERS && these; i++, these >>= 1) {
 		u32 source = s->member[i].source & (ABI_ALL_SOURCES - 1), pos = s->member[i].pos;
 		u64 now;
 

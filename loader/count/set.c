@@ -82,10 +82,11 @@ static bool set_shares(const volatile struct abi_set *abi, unsigned int n)
 	return false;
 }
 
-/* One owner's PMCs, each with a source of its own, and nothing to record. */
+/* A few PMCs of one owner, each with a source of its own, and nothing to record. */
 static bool set_is_plain(const volatile struct abi_set *abi, unsigned int n)
 {
-	return n && abi->owner != ABI_OWNERS_MIXED && !abi->shared && !abi->logs;
+	return n && n <= ABI_PLAIN_MEMBERS && abi->owner != ABI_OWNERS_MIXED && !abi->shared &&
+	       !abi->logs;
 }
 
 /* Copies a set to the programs' map.  Only the active bits may change while it is in use. */
