@@ -87,19 +87,22 @@ line() {
 }
 
 @test "the doctor takes no counter from running PMCs, whatever runs on the CPU" {
-	# Two owners that count other events on the same rows: per-task events, and nothing to spare.  Their loads
-	# begin again until the doctor has looked three times while both counted.
+	# Two owners that count other events on the same rows: per-task events, and nothing to spare.  When both
+	# count, their loads begin again and again, until the doctor has looked three times.
 	# shellcheck disable=SC2016 # the guest's shell expands it
 	run vm_sh "$VM_AWAIT"'
-		rm -f /tmp/done /tmp/a.ready /tmp/b.ready
+		rm -f /tmp/done /tmp/a.* /tmp/b.*
 		owner() { # NAME EVENT
+			mkfifo /tmp/$1.go
 			exec pmcstat -q --csv -C -o /tmp/$1 -d -p cpu_cycles -p $2 -p $2 -p $2 -p $2 -p $2 -p $2 \
-				sh -c "n=0; until [ -e /tmp/done ]; do
-					load spins=50000000; n=\$((n + 1)); : >/tmp/$1.ready; done; echo \$n >/tmp/$1.n" 2>/tmp/$1.error
+				sh -c ": >/tmp/$1.ready; read -r line </tmp/$1.go
+					n=0; until [ -e /tmp/done ]; do load spins=50000000; n=\$((n + 1)); done
+					echo \$n >/tmp/$1.n" 2>/tmp/$1.error
 		}
 		owner a inst_retired & a=$!
 		owner b inst_retired,usr & b=$!
 		await 10000 "[ -e /tmp/a.ready ] && [ -e /tmp/b.ready ] || ! kill -0 $a || ! kill -0 $b"
+		echo >/tmp/a.go; echo >/tmp/b.go
 		n=0; while [ $n -lt 3 ] && pmccontrol --doctor >/dev/null; do n=$((n + 1)); done
 		: >/tmp/done
 		wait $a; ra=$?; wait $b; rb=$?
