@@ -150,7 +150,8 @@ bool task_open_bound(const struct count *c, pid_t tgid)
 	for (unsigned int i = 0; i < c->events.n; i++)
 		if (c->events.list[i].tgid == tgid)
 			return c->events.list[i].cpu != TASK_ANY_CPU;
-	return false;
+	/* It has inherited all of its events: from a process whose events are like all others. */
+	return c->events.n && c->events.list[0].cpu != TASK_ANY_CPU;
 }
 
 /*
