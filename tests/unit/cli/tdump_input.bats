@@ -43,13 +43,13 @@ load tdump
 	says "tdump: ERROR: \"zeros\": no trace entries of the kernel: no image of a machine, or its rings were off"
 }
 
+port_is_known() { read -r PORT <asked; }
 # gdbstub MEMORY [WORD]...: a machine behind gdb's protocol; its port is PORT, its notes are in ./asked.
 gdbstub() {
 	: >asked
 	python3 "$BATS_TEST_DIRNAME/gdbstub.py" "$@" >asked 2>stub.errors 3>&- &
 	STUB=$!
-	wait_for test -s asked
-	read -r PORT <asked
+	wait_for port_is_known
 }
 
 # KTR-63: memory with a hole, through each variant of the protocol; only reading commands are sent.
