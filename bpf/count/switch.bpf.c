@@ -14,8 +14,8 @@
  * the daemon flush again.
  *
  * Example: A, measured by PMC 1 on source 3, gives the CPU to B, which no PMC measures. on_switch()
- * finds set 0 for B and set 7 open; slice_close() reads source 3 and adds now - start to the counts
- * of PMC 1's owner for this CPU; slice_open() leaves no slice open.
+ * finds set 0 for B and set 7 open; slice_change_plain() reads source 3, adds now - start to the
+ * counts of PMC 1's owner for this CPU, and leaves no slice open.
  */
 #include "final.bpf.h"
 #include "slice.bpf.h"
@@ -150,7 +150,7 @@ static __always_inline u32 slice_look(u32 cpu, u32 set, struct task_struct *task
 
 /* --- programs -------------------------------------------------------------------------------- */
 
-/* A switch of which these are the arguments; of it `hidden` switches were hidden before. */
+/* Any switch: `set` is the next process's, and `hidden` switches were hidden before. */
 static __noinline int switch_any(unsigned long long *ctx, u32 set, u32 hidden)
 {
 	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];

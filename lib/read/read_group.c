@@ -11,6 +11,7 @@
 
 #include "event_page.h"
 #include "read.h"
+#include "read_how.h"
 
 #define READ_GROUP_TRIES 100
 
@@ -175,13 +176,21 @@ QUICK enum page_state group_quick(const struct read_table *t, struct read_group 
 	return t->counter ? pages_tested(g, t->counter, members) : pages_registers(g, members);
 }
 
+/* NULL where the daemon has to be asked. */
+QUICK struct read_group *group_by_leader(const struct read_table *t, uint32_t leader)
+{
+	const struct read_slot *slot = read_how_find(t, leader);
+
+	return slot ? slot->group : NULL;
+}
+
 QUICK bool group_attempt(const struct read_table *t, uint32_t leader,
 			 struct pmc_group_member *members, uint32_t *n)
 {
-	struct read_group *g = read_table_group_of(t, leader);
+	struct read_group *g = group_by_leader(t, leader);
 	struct entries entries;
 
-	if (!g || !read_alive(t) || *n < g->members || !entries_begin(g, members, &entries) ||
+	if (!g || *n < g->members || !entries_begin(g, members, &entries) ||
 	    group_quick(t, g, members) != PAGE_COUNTING || !entries_end(g, members, &entries))
 		return false;
 	*n = g->members;
@@ -201,11 +210,11 @@ int read_group(const struct read_table *t, uint32_t leader,
 	       struct pmc_group_member *members, const struct read_group **group,
 	       struct reason *why)
 {
-	struct read_group *g = read_table_group_of(t, leader);
+	struct read_group *g = group_by_leader(t, leader);
 	struct entries entries;
 
 	*group = g;
-	if (!g || !read_alive(t))
+	if (!g)
 		return READ_ASK;
 	for (unsigned int tries = 0; tries < READ_GROUP_TRIES; tries++) {
 		enum page_state state = PAGE_SILENT;

@@ -315,10 +315,3 @@ int read_table_group(struct read_table *t, const uint32_t *pmcid, const struct w
 	slot->group = g;
 	return 0;
 }
-
-struct read_group *read_table_group_of(const struct read_table *t, uint32_t leader)
-{
-	const struct read_slot *slot = slot_find((struct read_table *)t, leader);
-
-	return slot ? slot->group : NULL;
-}

@@ -103,8 +103,6 @@ int read_table_events(struct read_table *t, uint32_t pmcid, uint32_t generation,
  */
 int read_table_group(struct read_table *t, const uint32_t *pmcid, const struct wire_start_rep *rep,
 		     const int *fds, pid_t tid);
-/* The group that the PMC leads; NULL: none. */
-struct read_group *read_table_group_of(const struct read_table *t, uint32_t leader);
 /* Unmaps and closes all that `t` has and neither of two others (may be NULL) has. */
 void read_table_drop(struct read_table *t, const struct read_table *one,
 		     const struct read_table *two);

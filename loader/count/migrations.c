@@ -48,16 +48,8 @@ static enum wire_how migrations_how(const struct count *c)
 	return WIRE_HOW_COUNTS;
 }
 
-static void migrations_fill(struct count *c, struct wire_page_pmc *p)
-{
-	if (p->how == WIRE_HOW_COUNTS)
-		p->base -= c->zero;	/* the client adds up the whole count */
-	else
-		p->base += slices_sum(c);
-}
-
 const struct backend backend_migrations = {
 	.name = "migrations", .migrations = true, .hold_attach = migrations_hold_attach,
 	.start = migrations_start, .stop = migrations_stop, .read = migrations_read,
-	.how_stopped = WIRE_HOW_VALUE, .how = migrations_how, .fill = migrations_fill,
+	.how_stopped = WIRE_HOW_VALUE, .how = migrations_how, .fill = slices_fill,
 };

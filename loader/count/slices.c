@@ -277,7 +277,7 @@ static enum wire_how slices_how(const struct count *c)
 	return count_state_scales(c) ? WIRE_HOW_ASK : WIRE_HOW_COUNTS;
 }
 
-static void slices_fill(struct count *c, struct wire_page_pmc *p)
+void slices_fill(struct count *c, struct wire_page_pmc *p)
 {
 	if (p->how == WIRE_HOW_COUNTS)
 		p->base -= c->zero;	/* the client adds up the whole count */

@@ -7,6 +7,8 @@
 
 /* Sum of the slices that the programs have credited at its position since it was assigned. */
 uint64_t slices_sum(const struct count *c);
+/* The page's part of a PMC whose count is at its position; see struct backend. */
+void slices_fill(struct count *c, struct wire_page_pmc *p);
 /* The source that its slices read: in a group, that of the first PMC that counts the same. */
 static inline int slices_source(const struct count *c)
 {

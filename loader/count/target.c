@@ -393,7 +393,7 @@ unsigned int target_number(struct targets *ts, const struct count *c)
 	return n;
 }
 
-static void set_bit(volatile uint32_t *bits, unsigned int bit, bool on)
+static void row_bit_set(volatile uint32_t *bits, unsigned int bit, bool on)
 {
 	__atomic_store_n(bits, on ? *bits | 1u << bit : *bits & ~(1u << bit), __ATOMIC_SEQ_CST);
 }
@@ -409,11 +409,11 @@ void target_activate(struct targets *ts, const struct count *c, bool on)
 		if (link->set->waits >> c->spec.row & 1)
 			continue;
 		if (c->backend->offcpu) {
-			set_bit(&abi->offcpu, c->spec.row, on);
+			row_bit_set(&abi->offcpu, c->spec.row, on);
 		} else if (c->backend->migrations) {
-			set_bit(&abi->migrations, c->spec.row, on);
+			row_bit_set(&abi->migrations, c->spec.row, on);
 		} else if (c->backend->figures) {
-			set_bit(&abi->soft_active, c->spec.row, on);
+			row_bit_set(&abi->soft_active, c->spec.row, on);
 		} else if (c->backend->sliced) {
 			bit = 1ull << c->pos;
 			abi->open = on ? abi->open | bit : abi->open & ~bit;

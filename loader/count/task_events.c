@@ -98,20 +98,17 @@ void task_events_detach(struct count *c, pid_t tgid)
 	c->generation++;
 }
 
-static void task_events_pop(struct count *c, struct task_events *l)
+static void task_event_close(const struct count *c, const struct task_event *event)
 {
-	int fd = l->list[--l->n].fd;
-
-	if (fd < 0)	/* it counts by another member's, see task_group.c */
+	if (event->fd < 0)	/* it counts by another member's, see task_group.c */
 		return;
-	count_state_close_event(c, fd);
+	count_state_close_event(c, event->fd);
 	task_open_repay(c, 1);
 }
 
 void task_events_drop_one(struct count *c, pid_t tid, int cpu)
 {
 	struct task_events *l = &c->events;
-	struct task_event one;
 	uint64_t value, ns;
 	unsigned int i = 0;
 	int err;
@@ -123,10 +120,8 @@ void task_events_drop_one(struct count *c, pid_t tid, int cpu)
 	err = task_event_read(&l->list[i], &value, &ns);
 	c->base += err ? 0 : value;
 	c->lost |= err != 0;
-	one = l->list[i];
-	l->list[i] = l->list[l->n - 1];
-	l->list[l->n - 1] = one;
-	task_events_pop(c, l);
+	task_event_close(c, &l->list[i]);
+	l->list[i] = l->list[--l->n];
 	c->generation++;
 }
 
@@ -145,14 +140,14 @@ int task_events_enable(struct count *c, pid_t tgid)
 
 void task_events_close_last(struct count *c)
 {
-	task_events_pop(c, &c->events);
+	task_event_close(c, &c->events.list[--c->events.n]);
 }
 
 /* With thousands of threads this takes long, so other operations run between. */
 static void task_events_close_slowly(struct count *c, struct task_events *l)
 {
 	while (l->n) {
-		task_events_pop(c, l);
+		task_event_close(c, &l->list[--l->n]);
 		engine_breathe(c->e);
 	}
 	free(l->list);

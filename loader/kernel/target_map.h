@@ -27,7 +27,7 @@ int target_map_next(const struct engine *e, struct target_walk *w, uint32_t *tgi
 
 /* The kernel's copy of a set, written in place. */
 volatile struct abi_set *target_map_set(struct engine *e, unsigned int id);
-/* Marks a set that has one owner's tracepoints only, none logged: a switch is quicker then. */
+/* Marks a plain set (plain_sets in bpf/count/maps.bpf.h): a switch is quicker then. */
 void target_map_mark_plain(struct engine *e, unsigned int id, bool plain);
 /* A hook's counter on a CPU. */
 uint64_t target_map_hook(const struct engine *e, unsigned int hook, unsigned int cpu);

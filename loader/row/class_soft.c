@@ -67,9 +67,9 @@ static int class_soft_plan_side(struct allocation *p, const struct soft_event *s
 /* The kernel's figures of a task have no sides, and no slices that could be logged. */
 static enum soft_source class_soft_source(const struct allocation *p, const struct soft_event *s)
 {
-	/* A program counts them in cgroups, too. */
+	/* A program counts them in cgroups, too; samples of them have been refused. */
 	if (p->spec.cgroup && s->process == SOFT_MIGRATION)
-		return p->spec.sampling ? SOFT_PERF : SOFT_HOOK;
+		return SOFT_HOOK;
 	if (p->system || p->spec.thread || p->spec.cgroup || p->a->group ||
 	    (p->a->flags & ALLOCATION_LOGS && !p->spec.sampling))
 		return s->system;

@@ -339,21 +339,20 @@ END
 
 @test "CPU_MIGRATIONS of a cgroup and of the one above it: as the kernel counts them; where perf counts, refused" {
 	# shellcheck disable=SC2016 # the guest's shell expands it
-	in_cgroups 'asleep() { grep -q ") S" /proc/$w/stat && ! grep -q running /proc/$w/syscall; }
-		moved() { sed -n "s/^se.nr_migrations *: *//p" /proc/$w/sched; }
+	in_cgroups "$VM_ASLEEP"'
 		mkdir -p cgroup/a/below && rm -f rows out
 		sh -c "echo \$\$ >cgroup/a/below/cgroup.procs && exec load -w moves=100" >out & w=$!
-		until grep -q ready out && asleep; do usleep 20000; done
+		until grep -q ready out && asleep $w; do usleep 20000; done
 		pmcstat -q --csv -C -w 0.1 -o rows -p CPU_MIGRATIONS --for-each-cgroup "a,a/below" 2>said & p=$!
 		until [ "$(cat rows 2>&1 | grep -c ,)" -ge 2 ]; do
 			usleep 20000; kill -0 $p || { kill $w; wait; cat said; rmdir cgroup/a/below cgroup/a; umount cgroup; exit 9; }
 		done
-		before=$(moved)
+		before=$(moved $w)
 		kill -USR1 $w
 		load moves=100
-		until [ "$(grep -c ^all out)" -eq 2 ] && asleep; do usleep 20000; done
+		until [ "$(grep -c ^all out)" -eq 2 ] && asleep $w; do usleep 20000; done
 		kill -INT $p; wait $p || exit
-		echo $(($(moved) - before))
+		echo $(($(moved $w) - before))
 		tail -n 2 rows | cut -d, -f2-
 		kill $w; wait
 		rmdir cgroup/a/below cgroup/a; umount cgroup'

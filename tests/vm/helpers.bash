@@ -105,6 +105,12 @@ VM_AWAIT='await() {
 		done
 	}'
 
+# For scripts in the guest: asleep PID.  A process's state is set before it has left its CPU; the kernel waits for that
+# in this system call.  And moved PID: its migrations, as the kernel counts them.
+# shellcheck disable=SC2016,SC2034 # the guest's shell expands it
+VM_ASLEEP='asleep() { grep -q ") S" /proc/$1/stat && ! grep -q running /proc/$1/syscall; }
+	moved() { sed -n "s/^se.nr_migrations *: *//p" /proc/$1/sched; }'
+
 # For scripts in the guest: succeeds if the daemon has the tables of the files that are mapped now; its log has
 # sampling=read.  What the kernel's programs have asked for is read before the second request.
 # shellcheck disable=SC2016,SC2034 # the guest's shell expands it

@@ -23,18 +23,17 @@ setup() {
 # shellcheck disable=SC2034 # the tests use them
 measure() {
 	# shellcheck disable=SC2016 # the guest's shell expands it
-	run vm_sh 'work=$1; shift
-		# Its state is set before it has left its CPU; the kernel waits for that in this system call.
-		asleep() { grep -q ") S" /proc/$load/stat && ! grep -q running /proc/$load/syscall; }
+	run vm_sh "$VM_ASLEEP"'
+		work=$1; shift
 		rm -f /tmp/load /tmp/rows
 		load -w $work >/tmp/load & load=$!
-		until grep -qs ready /tmp/load && asleep; do usleep 5000; done
+		until grep -qs ready /tmp/load && asleep $load; do usleep 5000; done
 		pmcstat -q --csv -C -w 0.05 -o /tmp/rows -t $load "$@" & stat=$!
 		until [ "$(cat /tmp/rows 2>&1 | grep -c ,)" -ge 2 ]; do
 			usleep 5000; kill -0 $stat || { kill $load; exit 1; }
 		done
 		kill -USR1 $load
-		until [ "$(grep -cs ^all /tmp/load)" -eq 2 ] && asleep; do usleep 5000; done
+		until [ "$(grep -cs ^all /tmp/load)" -eq 2 ] && asleep $load; do usleep 5000; done
 		kill -INT $stat
 		wait $stat || exit
 		kill -USR1 $load
@@ -190,20 +189,19 @@ cpu_is() {
 
 @test "CPU_MIGRATIONS: every change of CPU is counted, as the kernel counts them, for the process and not for another" {
 	# shellcheck disable=SC2016 # the guest's shell expands it
-	run vm_sh 'asleep() { grep -q ") S" /proc/$load/stat && ! grep -q running /proc/$load/syscall; }
-		moved() { sed -n "s/^se.nr_migrations *: *//p" /proc/$load/sched; }
+	run vm_sh "$VM_ASLEEP"'
 		rm -f /tmp/load /tmp/rows
 		load -w moves=200 >/tmp/load & load=$!
-		until grep -qs ready /tmp/load && asleep; do usleep 5000; done
+		until grep -qs ready /tmp/load && asleep $load; do usleep 5000; done
 		pmcstat -q --csv -C -w 0.05 -o /tmp/rows -t $load -p CPU_MIGRATIONS & stat=$!
 		until [ "$(cat /tmp/rows 2>&1 | grep -c ,)" -ge 2 ]; do usleep 5000; kill -0 $stat || exit; done
-		before=$(moved)
+		before=$(moved $load)
 		kill -USR1 $load
 		load moves=100
-		until [ "$(grep -cs ^all /tmp/load)" -eq 2 ] && asleep; do usleep 5000; done
+		until [ "$(grep -cs ^all /tmp/load)" -eq 2 ] && asleep $load; do usleep 5000; done
 		kill -INT $stat
 		wait $stat || exit
-		echo $(($(moved) - before))
+		echo $(($(moved $load) - before))
 		tail -n 1 /tmp/rows | cut -d, -f2
 		kill $load'
 	echo "$output"
