@@ -57,6 +57,7 @@ struct question {
 	int dir, file;			/* the target's folder in /proc, and the file to read */
 	const char *failed;		/* the call that failed with `error` */
 	int error;
+	const char *held_up;		/* why the daemon has killed the child */
 	int attach, look;		/* 0 or an errno */
 	uint64_t lacked;		/* capabilities of the client that the child lacks */
 };
@@ -170,8 +171,8 @@ static bool child_was_stopped(int pidfd)
 	       info.si_pid != 0;
 }
 
-/* Running, or waiting for a CPU. */
-static bool child_is_runnable(pid_t pid)
+/* Waiting for something other than a CPU. */
+static bool child_is_blocked(pid_t pid)
 {
 	char path[32], text[512];
 	const char *end;
@@ -180,23 +181,32 @@ static bool child_is_runnable(pid_t pid)
 	if (file_read(AT_FDCWD, path, text, sizeof(text)) <= 0)
 		return false;
 	end = strrchr(text, ')');
-	return end && end[1] == ' ' && end[2] == 'R';
+	return end && end[1] == ' ' && (end[2] == 'S' || end[2] == 'D');
 }
 
-/* Waits for the child, and kills it if that takes too long; true: it exited by itself. */
-static bool child_ended_well(const struct question *q)
+/* Waits for the child, but not for too long; NULL: it has exited. */
+static const char *child_held_up(const struct question *q)
 {
 	struct pollfd p = { .fd = q->self, .events = POLLIN };
-	siginfo_t info = { .si_code = 0 };
-	bool in_time = false;
 
-	for (int waited = 0; waited < PATIENCE && !in_time; waited++) {
-		in_time = poll(&p, 1, 1) > 0;
-		if (!in_time && (child_was_stopped(q->self) ||
-				 (waited >= BLOCKED && !child_is_runnable(q->pid))))
-			break;
+	for (int waited = 0; waited < PATIENCE; waited++) {
+		if (poll(&p, 1, 1) > 0)
+			return NULL;
+		if (child_was_stopped(q->self))
+			return "it was stopped";
+		if (waited >= BLOCKED && child_is_blocked(q->pid))
+			return "it waited in the kernel, as while a process executes a program";
 	}
-	if (!in_time)
+	return "it got no CPU";
+}
+
+/* True: the child has exited by itself. */
+static bool child_ended_well(struct question *q)
+{
+	siginfo_t info = { .si_code = 0 };
+
+	q->held_up = child_held_up(q);
+	if (q->held_up)
 		syscall(SYS_pidfd_send_signal, q->self, SIGKILL, NULL, 0);
 	while (waitid((idtype_t)P_PIDFD, (id_t)q->self, &info, WEXITED | __WALL) && errno == EINTR)
 		;
@@ -265,9 +275,9 @@ static int question_run(struct question *q, struct reason *why)
 	if (q->failed)
 		return question_refuse(q->failed, q->error, why);
 	if (!well)
-		return deny(why, -EAGAIN, "the question for permission was held up: it was "
-			    "stopped, or process %d is executing a program; try again",
-			    q->a->named);
+		return deny(why, -EAGAIN, "the question for permission to measure process %d was "
+			    "held up: %s; try again", q->a->named,
+			    q->held_up ? q->held_up : "it was killed");
 	return 0;
 }
 

@@ -106,7 +106,7 @@ static void first_waits(void)
 
 static void *hold(void *arg)
 {
-	for (unsigned int i = 0; i < rounds; i++) {
+	for (unsigned int i = 0; i <= rounds; i++) {
 		pthread_mutex_lock(&lock);
 		pthread_barrier_wait(&both);
 		first_waits();
@@ -123,14 +123,17 @@ __attribute__((noinline)) static void take_lock(void)
 	__asm__ volatile("");
 }
 
-static void wait_for_lock(void)
+/* The work begins after a first wait, which maps the memory that the others use. */
+static void wait_for_lock(struct figures *from)
 {
 	pthread_t t;
 
 	pthread_barrier_init(&both, NULL, 2);
 	if (pthread_create(&t, NULL, hold, NULL))
 		die("pthread_create");
-	for (unsigned int i = 0; i < rounds; i++) {
+	for (unsigned int i = 0; i <= rounds; i++) {
+		if (i == 1)
+			*from = figures();
 		pthread_barrier_wait(&both);
 		take_lock();
 		pthread_mutex_unlock(&lock);
@@ -228,7 +231,7 @@ int main(int argc, char **argv)
 	if (!strcmp(what, "sleep"))
 		sleep_often();
 	else if (!strcmp(what, "lock"))
-		wait_for_lock();
+		wait_for_lock(&from);
 	else if (!strcmp(what, "meet"))
 		meet_often();
 	else if (!strcmp(what, "crowd"))
