@@ -265,7 +265,7 @@ guest_cc() {
 		}
 		work() {
 			eval kill -USR1 "\$load$1"
-			await 20000 grep -q ^all out.$1
+			await 20000 "[ \$(grep -c ^all out.$1) -eq 2 ]"
 		}
 		order caps 0x22 breakpoint $1 4 2 alloc 3 66 0 any 0
 		for n in 0 1 2 3 4 5; do
@@ -315,7 +315,7 @@ guest_cc() {
 		pmcstat -q -C -o rows -w 0.1 -p breakpoint:load_word:w -p breakpoint:sched_get_priority_max -t $load1 & tool=$!
 		await 20000 "[ -s rows ] || ! kill -0 $tool"
 		kill -USR1 $load1
-		await 20000 grep -q ^all out.1
+		await 20000 "[ \$(grep -c ^all out.1) -eq 2 ]"
 		kill -USR1 $load1
 		wait $tool
 		kill $load2

@@ -498,7 +498,7 @@ lost_briefly() {
 		kill -USR1 $(pidof hog); until grep -q taken /tmp/hog; do usleep 1000; done
 		usleep 20000
 		kill -9 $(pidof hog)
-		until grep -q ^all /tmp/load; do usleep 10000; done
+		until [ "$(grep -c ^all /tmp/load)" -eq 2 ]; do usleep 10000; done
 		kill -USR1 $(pidof load)
 		wait $pid; echo $?; cat /tmp/error; pmcstat -R /tmp/log | grep -c "^drop"'
 	echo "$output"
