@@ -21,6 +21,7 @@ static struct {
 	u64 event, events;
 	u64 regs;			/* where a thread's stack has its registers */
 	u32 found, off, unprogrammed;
+	u32 order;			/* of reads: see cover_before_exit() */
 } at;
 
 /* --- events ---------------------------------------------------------------------------------- */
@@ -61,7 +62,6 @@ __noinline int cover_events(u64 thread)
 {
 	struct task_struct *task = (void *)thread;
 	struct task_struct___two_contexts *two = (void *)thread;
-	u32 n = cover.nbare, m = cover.ntwice;
 
 	at.found = at.off = at.unprogrammed = 0;
 	if (bpf_core_field_exists(two->perf_event_ctxp)) {
@@ -70,6 +70,15 @@ __noinline int cover_events(u64 thread)
 	} else {
 		cover_context((u64)BPF_CORE_READ(task, perf_event_ctxp));
 	}
+	return 0;
+}
+
+/* Adds what cover_events() has found. */
+__noinline int cover_add(u64 thread)
+{
+	struct task_struct *task = (void *)thread;
+	u32 n = cover.nbare, m = cover.ntwice;
+
 	if (at.off)
 		cover.off++;
 	if (at.unprogrammed)
@@ -133,7 +142,19 @@ __noinline int cover_fork(u64 thread)
 
 /* --- threads --------------------------------------------------------------------------------- */
 
-/* A thread that exits has lost its events, or is about to. */
+static __always_inline bool task_exits(struct task_struct *task)
+{
+	return BPF_CORE_READ(task, flags) & PF_EXITING;
+}
+
+/* A thread that exits loses its events; all were there if it has not begun to exit afterwards. */
+static __always_inline bool cover_before_exit(struct task_struct *task)
+{
+	/* No processor reads the flags before the events. */
+	__sync_fetch_and_add(&at.order, 1);
+	return !task_exits(task);
+}
+
 static long walk_cover(u32 i, void *unused)
 {
 	struct task_struct *task;
@@ -142,10 +163,12 @@ static long walk_cover(u32 i, void *unused)
 		return 1;
 	task = (void *)at.thread - bpf_core_field_offset(struct task_struct, thread_node);
 	at.thread = (u64)BPF_CORE_READ(task, thread_node.next);
-	if (BPF_CORE_READ(task, flags) & PF_EXITING)
+	if (task_exits(task))
 		return 0;
 	cover_fork((u64)task);
 	cover_events((u64)task);
+	if (cover_before_exit(task))
+		cover_add((u64)task);
 	return 0;
 }
 

@@ -10,6 +10,7 @@
 #include "cgroup.h"
 #include "count_pay.h"
 #include "count_row.h"
+#include "hand_over.h"
 #include "loader/kernel/kernel.h"
 #include "page.h"
 #include "slices.h"
@@ -90,84 +91,6 @@ static void count_row_leave_slices(struct targets *ts, struct count *c, const st
 	page_update(c);
 }
 
-/*
- * One CPU's part of a hand-over that misses nothing and counts nothing twice.  The daemon runs on
- * that CPU, so no other thread does, and no target has a slice open there.  While targets run on
- * other CPUs, the sources there still count them; when they run here again, their events for this
- * CPU do.  An offline CPU runs no target.
- */
-static int count_row_hand_over_cpu(struct engine *e, struct count_row *row, unsigned int cpu)
-{
-	int err = perf_cpu_online(cpu) ? hop_to(cpu) : 0;
-	struct count *c;
-
-	if (err)
-		return err;
-	DEBUG(e->debug, CPU, BIND, "CPU %u, to hand a row over to per-task events", cpu);
-	sources_close_cpu(e->sources, row->source, cpu);
-	LIST_FOREACH(c, &row->users, on_row)
-		err = err ?: task_open_cpu(c, cpu);
-	return err;
-}
-
-/* Reserves room for all per-task events of the row before any is opened. */
-static int count_row_expect(struct count_row *row, struct reason *why)
-{
-	struct count *c;
-	int err = 0;
-
-	LIST_FOREACH(c, &row->users, on_row) {
-		unsigned int n = 0;
-
-		err = err ?: task_open_expect(c, &n);
-		err = err ?: user_take(c->owner->user->table, c->owner->user, POOL_EVENTS, n, why);
-		c->prepaid = err ? 0 : n;
-	}
-	return err;
-}
-
-static void count_row_expect_none(struct count_row *row)
-{
-	struct count *c;
-
-	LIST_FOREACH(c, &row->users, on_row) {
-		user_give(c->owner->user->table, c->owner->user, POOL_EVENTS, c->prepaid);
-		c->prepaid = 0;
-	}
-}
-
-/* *begun: a CPU has been handed over, and that cannot be undone. */
-static int count_row_hand_over(struct engine *e, struct count_row *row, bool *begun,
-			       struct reason *why)
-{
-	uint64_t changes = cpu_bell_changes(e->cpu_bell);
-	struct count *c;
-	struct hop hop;
-	int err = count_row_expect(row, why);
-
-	err = err ?: hop_begin(&hop);
-	if (err) {
-		count_row_expect_none(row);
-		return err;
-	}
-	for (unsigned int cpu = 0; cpu < e->ncpu && cpu < CPU_SETSIZE && !err; cpu++) {
-		if (!perf_cpu_present(cpu))
-			continue;
-		*begun = true;
-		err = count_row_hand_over_cpu(e, row, cpu);
-	}
-	hop_end(&hop);
-	LIST_FOREACH(c, &row->users, on_row) {
-		err = err ?: task_open_watches(c);
-		err = err ?: c->running ? task_cover_started(c, why) : 0;
-	}
-	count_row_expect_none(row);
-	/* A CPU came or went: events may be missed or doubled. */
-	if (!err && cpu_bell_changes(e->cpu_bell) != changes)
-		err = -EAGAIN;
-	return err;
-}
-
 /* Used while no PMC runs: the events need not be bound to a CPU. */
 static int count_row_attach_all(struct targets *ts, struct count_row *row, struct reason *why)
 {
@@ -216,7 +139,7 @@ static int count_row_convert(struct engine *e, struct count_row *row, struct rea
 				    "count several events", c->spec.row, c->spec.row_name);
 	}
 	why->text[0] = '\0';
-	err = running ? count_row_hand_over(e, row, &begun, why) :
+	err = running ? hand_over_row(e, row, &begun, why) :
 			count_row_attach_all(ts, row, why);
 	if (err && !begun) {
 		LIST_FOREACH(c, &row->users, on_row)

@@ -40,6 +40,7 @@ struct count {
 	unsigned int pos;		/* index on the owner's page and in its counts; ~0u: none */
 	bool running;
 	bool starting;			/* task_events.c: opens events for a start */
+	bool deferred;			/* hand_over.c: opens events that it enables later */
 	bool has_targets;		/* until the note that its last target has gone */
 	bool had_waiting;		/* some target had to wait for its exec */
 	bool lost;			/* its counter was taken away: every read fails */
@@ -54,7 +55,7 @@ struct count {
 	uint64_t lost_targets;		/* … and target_lost() at START */
 	unsigned int paid_events;	/* charged to POOL_EVENTS, except `events` and `watches` */
 	unsigned int paid_sources;	/* charged to POOL_SOURCES */
-	unsigned int prepaid;		/* not 0: room for events is reserved, count_row.c */
+	unsigned int prepaid;		/* not 0: room for events is reserved, hand_over.c */
 	pid_t tid;			/* spec.thread: the one that it counts */
 	pid_t only;			/* its only target; 0: several, or children may join */
 	uint64_t self_start;		/* figures.c: the owner's figure at START, for the page */

@@ -10,13 +10,21 @@
 #include "task_events.h"
 
 #define COVER_TIME (2 * NS_PER_S)
+#define COVER_HERE (2 * NS_PER_S / 1000)	/* while targets cannot run on this CPU */
+
+enum cover_way {
+	COVER_PREPARES,			/* opens and closes events that are disabled */
+	COVER_CHECKS,			/* does nothing to these */
+	COVER_STARTS,			/* enables events: they need not have counted before */
+	COVER_COUNTS,			/* does nothing to events that should all count */
+};
 
 struct task_cover {
 	struct count *c;
-	bool started;
-	bool mends;			/* it may open and close events */
+	enum cover_way way;
+	int here;			/* the CPU to look at, on which it runs; -1: all */
 	int cpu;			/* to which the events are bound, -1: to none */
-	uint64_t until;			/* for one process */
+	uint64_t until;			/* for one process, or for all if `here` */
 	bool changed;			/* the round has opened or enabled events, or met forks */
 	int err;
 	struct reason *why;
@@ -123,6 +131,18 @@ static int task_cover_mend(struct task_cover *v, pid_t tgid)
 	return err;
 }
 
+static int task_cover_enable(const struct task_cover *v, pid_t tgid)
+{
+	return v->here < 0 ? task_events_enable(v->c, tgid) :
+			     task_events_enable_cpu(v->c, (unsigned int)v->here);
+}
+
+/* The events should be enabled. */
+static bool task_cover_enabled(const struct task_cover *v)
+{
+	return v->way >= COVER_STARTS;
+}
+
 /* Mends what has gone wrong until nothing has. */
 static int task_cover_events(struct task_cover *v, pid_t tgid, int cpu)
 {
@@ -135,13 +155,13 @@ static int task_cover_events(struct task_cover *v, pid_t tgid, int cpu)
 		if (err)
 			return err;
 		mend = v->now.unprogrammed || v->now.nbare || v->now.ntwice;
-		enable = v->started && v->now.off;
+		enable = task_cover_enabled(v) && v->now.off;
 		if (!mend && !enable)
 			return 0;
-		if (mend && !v->mends)
+		if (mend ? v->way != COVER_PREPARES : v->way == COVER_COUNTS)
 			return task_cover_deny(v, tgid);
 		v->changed = true;
-		err = mend ? task_cover_mend(v, tgid) : task_events_enable(v->c, tgid);
+		err = mend ? task_cover_mend(v, tgid) : task_cover_enable(v, tgid);
 		if (err)
 			return err;
 	}
@@ -157,6 +177,8 @@ static int task_cover_process(struct task_cover *v, pid_t tgid)
 	unsigned int cpus = 0;
 	int err;
 
+	if (v->here >= 0)
+		return task_cover_events(v, tgid, v->here);
 	v->until = clock_ns() + COVER_TIME;
 	if (!task_open_bound(v->c, tgid))
 		return task_cover_events(v, tgid, -1);
@@ -164,7 +186,7 @@ static int task_cover_process(struct task_cover *v, pid_t tgid)
 		cpus += perf_cpu_present(cpu);
 	err = task_cover_look_at(v, tgid, ABI_COVER_ALL, cpus);
 	if (err || !(v->now.nforking || v->now.nbare || v->now.ntwice || v->now.unprogrammed ||
-		     (v->started && v->now.off)))
+		     (task_cover_enabled(v) && v->now.off)))
 		return err;
 	for (unsigned int cpu = 0; cpu < v->c->e->ncpu && !err; cpu++)
 		if (perf_cpu_present(cpu))
@@ -188,7 +210,7 @@ static void task_cover_target(void *arg, pid_t tgid)
 /* --- all targets ----------------------------------------------------------------------------- */
 
 /* A fork that was under way may have made another target, so that a second round is needed. */
-static int task_cover_all(struct count *c, bool started, bool mends, struct reason *why)
+static int task_cover_all(struct count *c, enum cover_way way, int here, struct reason *why)
 {
 	struct task_cover *v;
 	int err = 0;
@@ -198,7 +220,9 @@ static int task_cover_all(struct count *c, bool started, bool mends, struct reas
 	v = malloc(sizeof(*v));
 	if (!v)
 		return -ENOMEM;
-	*v = (struct task_cover){ .c = c, .started = started, .mends = mends, .why = why };
+	*v = (struct task_cover){
+		.c = c, .way = way, .here = here, .until = clock_ns() + COVER_HERE, .why = why,
+	};
 	visit_watch_forks(c->e, true);
 	do {
 		v->changed = false;
@@ -211,17 +235,22 @@ static int task_cover_all(struct count *c, bool started, bool mends, struct reas
 
 int task_cover_prepare(struct count *c, struct reason *why)
 {
-	return task_cover_all(c, false, true, why);
+	return task_cover_all(c, COVER_PREPARES, -1, why);
 }
 
-int task_cover_check(struct count *c)
+int task_cover_check(struct count *c, bool counts)
 {
 	struct reason unused;
 
-	return task_cover_all(c, false, false, &unused);
+	return task_cover_all(c, counts ? COVER_COUNTS : COVER_CHECKS, -1, &unused);
 }
 
 int task_cover_started(struct count *c, struct reason *why)
 {
-	return task_cover_all(c, true, false, why);
+	return task_cover_all(c, COVER_STARTS, -1, why);
+}
+
+int task_cover_started_on(struct count *c, unsigned int cpu, struct reason *why)
+{
+	return task_cover_all(c, COVER_STARTS, (int)cpu, why);
 }

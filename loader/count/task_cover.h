@@ -14,9 +14,14 @@
 
 /* Before the events are enabled.  -EAGAIN: the targets create threads faster than that. */
 int task_cover_prepare(struct count *c, struct reason *why);
-/* Before, where nothing can be opened anew.  -EAGAIN: some thread has not what it should have. */
-int task_cover_check(struct count *c);
+/*
+ * Where nothing can be opened anew, before or, if `counts`, after they are enabled.  -EAGAIN: some
+ * thread has not what it should have.
+ */
+int task_cover_check(struct count *c, bool counts);
 /* Once they are enabled: nothing may be opened anew, because it counts already. */
 int task_cover_started(struct count *c, struct reason *why);
+/* The events of one CPU only, on which it runs alone; it waits for milliseconds only. */
+int task_cover_started_on(struct count *c, unsigned int cpu, struct reason *why);
 
 #endif

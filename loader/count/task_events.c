@@ -138,6 +138,34 @@ int task_events_enable(struct count *c, pid_t tgid)
 	return task_events_switch_all(c, tgid, true, &unused);
 }
 
+int task_events_enable_cpu(struct count *c, unsigned int cpu)
+{
+	int err = 0;
+
+	for (unsigned int i = 0; i < c->events.n && !err; i++) {
+		const struct task_event *event = &c->events.list[i];
+
+		if (event->cpu == (int)cpu && !target_waits(c->e->targets, c, event->tgid))
+			err = perf_enable(event->fd);
+	}
+	return err;
+}
+
+void task_events_drop_cpu(struct count *c, unsigned int cpu)
+{
+	struct task_events *l = &c->events;
+	unsigned int kept = 0;
+
+	for (unsigned int i = 0; i < l->n; i++) {
+		if (l->list[i].cpu == (int)cpu)
+			task_event_close(c, &l->list[i]);
+		else
+			l->list[kept++] = l->list[i];
+	}
+	l->n = kept;
+	c->generation++;
+}
+
 void task_events_close_last(struct count *c)
 {
 	task_event_close(c, &c->events.list[--c->events.n]);

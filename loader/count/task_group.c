@@ -152,7 +152,7 @@ static int task_group_open(struct count *const *list, unsigned int n, bool only)
 	}
 	closedir(dir);
 	for (unsigned int i = 0; i < n && !err; i++)
-		err = list[i]->lender ? 0 : task_cover_check(list[i]);
+		err = list[i]->lender ? 0 : task_cover_check(list[i], false);
 	if (err)
 		task_group_close(list, n);
 	return err;

@@ -65,7 +65,7 @@ static int task_event_add(struct count *c, struct task_events *l,
 	else if (spec->filter && !watches)
 		err = perf_set_filter(fd, spec->filter);
 	/* The kernel opens no event during an exec: the thread waits, or has exec'd by now. */
-	if (!err && c->running &&
+	if (!err && c->running && !c->deferred &&
 	    !(spec->on_exec && target_waits(c->e->targets, c, tgid)))
 		err = perf_enable(fd);
 	if (err) {
@@ -145,6 +145,12 @@ static struct perf_event_spec task_event_spec(const struct count *c, pid_t tgid)
 	return spec;
 }
 
+/* True if the owner may read the events directly. */
+static bool task_is_own(const struct count *c, pid_t tgid)
+{
+	return tgid == c->owner->tgid && !c->spec.descendants && !c->spec.sampling;
+}
+
 bool task_open_bound(const struct count *c, pid_t tgid)
 {
 	for (unsigned int i = 0; i < c->events.n; i++)
@@ -182,7 +188,7 @@ int task_open_process(struct count *c, pid_t tgid, struct reason *why)
 
 	if (c->spec.thread)
 		err = task_events_add_thread(c, &spec, tgid, why);
-	else if (tgid == c->owner->tgid && !c->spec.descendants && !c->spec.sampling)
+	else if (task_is_own(c, tgid))
 		perf_ask_user_read(&spec);
 	if (!spec.user_read && !c->spec.thread)
 		err = task_events_add_process(c, &spec, tgid, TASK_ANY_CPU, why);
@@ -210,15 +216,17 @@ int task_open_one(struct count *c, pid_t tgid, pid_t tid, int cpu, struct reason
 	struct perf_event_spec spec = task_event_spec(c, tgid);
 	int err;
 
-	if (cpu != TASK_ANY_CPU)
+	if (cpu != TASK_ANY_CPU && task_is_own(c, tgid))
 		perf_ask_user_read(&spec);
 	err = task_event_add(c, &c->events, &spec, tgid, tid, cpu, why);
-	return err ?: task_events_add_watches(c, tgid, why);
+	/* A hand-over opens them once the events count. */
+	return err || c->deferred ? err : task_events_add_watches(c, tgid, why);
 }
 
 struct cpu_args {
 	struct count *c;
 	int cpu, err;
+	bool waiting;
 };
 
 static void task_events_cpu_target(void *arg, pid_t tgid)
@@ -226,15 +234,18 @@ static void task_events_cpu_target(void *arg, pid_t tgid)
 	struct cpu_args *a = arg;
 	struct perf_event_spec spec = task_event_spec(a->c, tgid);
 	struct reason unused;
-	int err = a->err ? 0 : task_events_add_process(a->c, &spec, tgid, a->cpu, &unused);
+	int err;
 
+	if (a->err || target_waits(a->c->e->targets, a->c, tgid) != a->waiting)
+		return;
+	err = task_events_add_process(a->c, &spec, tgid, a->cpu, &unused);
 	if (err && err != -ESRCH)
 		a->err = err;
 }
 
-int task_open_cpu(struct count *c, unsigned int cpu)
+int task_open_cpu(struct count *c, unsigned int cpu, bool waiting)
 {
-	struct cpu_args a = { .c = c, .cpu = (int)cpu };
+	struct cpu_args a = { .c = c, .cpu = (int)cpu, .waiting = waiting };
 	unsigned int before;
 	int err;
 

@@ -11,8 +11,11 @@
 int task_open_process(struct count *c, pid_t tgid, struct reason *why);
 /* Opens the event of one more thread, on one CPU or on any. */
 int task_open_one(struct count *c, pid_t tgid, pid_t tid, int cpu, struct reason *why);
-/* Opens events that count on one CPU only, for every target; they count at once if the PMC runs. */
-int task_open_cpu(struct count *c, unsigned int cpu);
+/*
+ * Opens events that count on one CPU only, disabled if c->deferred: for every target that waits for
+ * its exec, or for all others.
+ */
+int task_open_cpu(struct count *c, unsigned int cpu, bool waiting);
 /* Opens the watches of every target, once each CPU has its events. */
 int task_open_watches(struct count *c);
 /* The maximum number of descriptors that these two calls need. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Moves the calling thread to a CPU. */
 #include <errno.h>
+#include <sys/resource.h>
 
 #include "hop.h"
 
@@ -31,4 +32,12 @@ void hop_end(const struct hop *h)
 {
 	sched_setscheduler(0, h->policy, &h->param);
 	sched_setaffinity(0, sizeof(h->cpus), &h->cpus);
+}
+
+uint64_t hop_switches(void)
+{
+	struct rusage now;
+
+	getrusage(RUSAGE_THREAD, &now);
+	return (uint64_t)now.ru_nvcsw + (uint64_t)now.ru_nivcsw;
 }

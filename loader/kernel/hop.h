@@ -4,6 +4,7 @@
 #define PMCBPF_HOP_H
 
 #include <sched.h>
+#include <stdint.h>
 
 struct hop {
 	int policy;
@@ -15,5 +16,7 @@ struct hop {
 int hop_begin(struct hop *h);
 int hop_to(unsigned int cpu);
 void hop_end(const struct hop *h);
+/* Increases whenever another thread may have run on the CPU. */
+uint64_t hop_switches(void);
 
 #endif

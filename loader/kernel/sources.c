@@ -194,9 +194,15 @@ static void source_close_on(struct sources *s, int source, unsigned int cpu)
 	at->fd = -1;
 }
 
-void sources_close_cpu(struct sources *s, int source, unsigned int cpu)
+void sources_stop_cpu(struct sources *s, int source, unsigned int cpu)
 {
 	s->place.cpus[cpu].out |= 1ull << source;
+	if (s->source[source].at[cpu].fd >= 0)
+		perf_disable(s->source[source].at[cpu].fd);
+}
+
+void sources_close_cpu(struct sources *s, int source, unsigned int cpu)
+{
 	source_close_on(s, source, cpu);
 }
 

@@ -34,7 +34,8 @@ void sources_debug_to(struct sources *s, const struct debug *debug);
 /* Opens a source, which runs from now on.  Returns its number, or -errno. */
 int sources_open(struct sources *s, const struct perf_event_spec *spec, struct reason *why);
 void sources_close(struct sources *s, int source);
-/* Closes a source on one CPU only: its counter there is free. */
+/* Ends a source on one CPU only: it counts no more, and then its counter is free. */
+void sources_stop_cpu(struct sources *s, int source, unsigned int cpu);
 void sources_close_cpu(struct sources *s, int source, unsigned int cpu);
 /* True once a program could not read the source: its counter was taken away. */
 bool sources_lost(const struct sources *s, int source);

@@ -195,7 +195,7 @@ check-vm: vm-overlay  ## everything that needs test guests: all kernels, the arm
 		+ --kernel 6.1-arm64 $(VM_USERS) tests/vm/hotplug.bats \
 		+ --arch arm64 $(VM_PMU) \
 		+ --kernel 6.1-x86 --kernel 6.12-arm64 $(VM_NAMED) \
-		+ --kernel 6.12-arm64 $(VM_ONE) tests/vm/doctor.bats tests/vm/msr.bats tests/vm/req_hardware.bats \
+		+ --kernel 6.12-arm64 $(VM_ONE) tests/vm/doctor.bats tests/vm/rows.bats tests/vm/msr.bats tests/vm/req_hardware.bats \
 		+ --kernel 6.12-x86 $(VM_EVERY) $(VM_ONE) tests/vm/hotplug.bats tests/vm/unit.bats \
 			tests/vm/wakers.bats \
 		+ --kernel new-x86 $(VM_USERS) tests/vm/hits.bats tests/vm/wakers.bats \
