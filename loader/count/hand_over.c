@@ -145,6 +145,7 @@ static int hand_over_all(struct hand_over *h)
 		if (perf_cpu_present(cpu))
 			err = hand_over_cpu(h, cpu);
 	LIST_FOREACH(c, &h->row->users, on_row) {
+		c->deferred = false;	/* the watches count at once */
 		err = err ?: task_open_watches(c);
 		err = err ?: c->running ? task_cover_check(c, true) : 0;
 	}
