@@ -5,7 +5,7 @@
 BPF_SRCS := bpf/count/switch.bpf.c bpf/count/life.bpf.c bpf/count/task.bpf.c bpf/count/hook.bpf.c \
 	bpf/count/cpu.bpf.c bpf/count/thread.bpf.c bpf/count/unmap.bpf.c bpf/count/tracepoint.bpf.c \
 	bpf/count/probe.bpf.c bpf/count/gauge.bpf.c bpf/count/offcpu.bpf.c bpf/count/cgroup.bpf.c \
-	bpf/count/cover.bpf.c bpf/count/migrate.bpf.c \
+	bpf/count/cover.bpf.c bpf/count/migrate.bpf.c bpf/count/counter.bpf.c \
 	bpf/mapping/mapping.bpf.c bpf/log/symbols.bpf.c bpf/policy/proof.bpf.c bpf/policy/peer.bpf.c
 BPF_OBJS := $(BPF_SRCS:%.bpf.c=$(O)/%.bpf.o)
 BPF_SKEL := $(O)/bpf/pmcbpf.skel.h $(O)/bpf/poke.skel.h $(O)/bpf/slot.skel.h $(O)/bpf/hits.skel.h $(O)/bpf/waker.skel.h \

@@ -11,7 +11,9 @@
 
 #ifdef CONFIG_X86
 
+#include <asm/asm.h>
 #include <asm/msr.h>
+#include <asm/perf_event.h>
 
 #define reg_known(reg) true
 #define REG_WRITABLE   true
@@ -38,10 +40,39 @@ static inline int reg_write(u32 reg, u64 value)
 #endif
 }
 
+static unsigned int counter_shift;	/* 64 - the width of counters; 0: there are none */
+
+static inline void counter_init(void)
+{
+	struct x86_pmu_capability cap;
+
+	perf_get_x86_pmu_capability(&cap);
+	counter_shift = cap.bit_width_gp > 0 ? 64 - cap.bit_width_gp : 0;
+}
+
+/* All ones stay if there is no such counter. */
+static inline u64 counter_read(u32 counter)
+{
+	u32 low = ~0U, high = ~0U;
+
+	asm volatile("1: rdpmc\n2:\n" _ASM_EXTABLE(1b, 2b)
+		     : "+a" (low), "+d" (high) : "c" (counter));
+	return (u64)high << 32 | low;
+}
+
+static inline u64 counter_since(u32 counter, u64 since)
+{
+	u64 now = counter_shift ? counter_read(counter) : ~0ULL;
+
+	return now == ~0ULL ? now :
+	       ((now << counter_shift) - (since << counter_shift)) >> counter_shift;
+}
+
 #elif defined(CONFIG_ARM64)
 
 #include <asm/barrier.h>
 #include <asm/sysreg.h>
+#include <linux/percpu.h>
 
 /*
  * MRS names its register in the instruction, hence one case for each.  None of these traps or
@@ -87,6 +118,55 @@ static inline bool reg_known(u32 reg)
 static inline int reg_write(u32 reg, u64 value)
 {
 	return -EIO;
+}
+
+#define COUNTER_CYCLES 31
+#define COUNTERS_NONE  0xff		/* another PMU than the architecture's */
+
+static DEFINE_PER_CPU(u8, counters);	/* 1 + the number of event counters; 0: unknown */
+
+static inline void counter_init(void)
+{
+}
+
+/* Asked once on each CPU: in a virtual machine, the host answers. */
+static inline u8 counters_here(void)
+{
+	u8 n = raw_cpu_read(counters);
+	u64 version;
+
+	if (likely(n))
+		return n;
+	version = read_sysreg(id_aa64dfr0_el1) >> 8 & 0xf;
+	n = version && version != 0xf ? 1 + (read_sysreg(pmcr_el0) >> 11 & 0x1f) : COUNTERS_NONE;
+	raw_cpu_write(counters, n);
+	return n;
+}
+
+#define COUNTER(n) case n: return read_sysreg(pmevcntr##n##_el0)
+
+/* MRS names its register in the instruction. */
+static inline u64 counter_read(u32 counter)
+{
+	switch (counter) {
+	COUNTER(0); COUNTER(1); COUNTER(2); COUNTER(3); COUNTER(4); COUNTER(5); COUNTER(6);
+	COUNTER(7); COUNTER(8); COUNTER(9); COUNTER(10); COUNTER(11); COUNTER(12); COUNTER(13);
+	COUNTER(14); COUNTER(15); COUNTER(16); COUNTER(17); COUNTER(18); COUNTER(19); COUNTER(20);
+	COUNTER(21); COUNTER(22); COUNTER(23); COUNTER(24); COUNTER(25); COUNTER(26); COUNTER(27);
+	COUNTER(28); COUNTER(29); COUNTER(30);
+	default:
+		return read_sysreg(pmccntr_el0);
+	}
+}
+
+/* perf uses the low 32 bits, unless an event asks for more. */
+static inline u64 counter_since(u32 counter, u64 since)
+{
+	u8 n = counters_here();
+
+	if (n == COUNTERS_NONE || (counter != COUNTER_CYCLES && counter + 1 >= n))
+		return ~0ULL;
+	return (u32)(counter_read(counter) - since);
 }
 
 #else

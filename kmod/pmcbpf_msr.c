@@ -429,8 +429,20 @@ __bpf_kfunc u64 pmcbpf_msr_read(u32 reg)
 	return err ? ~0ULL : value;
 }
 
+/*
+ * Counters need no list: whoever loads a program that calls this may open perf events on all CPUs.
+ * The kernel keeps programs on their CPU.
+ */
+u64 pmcbpf_counter_since(u32 counter, u64 since);
+
+__bpf_kfunc u64 pmcbpf_counter_since(u32 counter, u64 since)
+{
+	return counter_since(counter, since);
+}
+
 BTF_KFUNCS_START(msr_kfuncs)
 BTF_ID_FLAGS(func, pmcbpf_msr_read)
+BTF_ID_FLAGS(func, pmcbpf_counter_since)
 BTF_KFUNCS_END(msr_kfuncs)
 
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
@@ -466,8 +478,10 @@ static int msr_kfunc_register(void)
 
 static int __init msr_init(void)
 {
-	int err = msr_kfunc_register() ?: misc_register(&msr_device);
+	int err;
 
+	counter_init();
+	err = msr_kfunc_register() ?: misc_register(&msr_device);
 	if (!err)
 		pr_info("version %d\n", PMCBPF_MSR_VERSION);
 	return err;

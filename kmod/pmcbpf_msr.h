@@ -60,13 +60,20 @@ struct pmcbpf_msr_io {
 #define PMCBPF_MSR_IOC_REVOKE  _IO('M', 0x45)	/* on such a descriptor */
 
 /*
- * A kfunc for BPF programs of pmcbpfd, which reads a register of the current CPU:
+ * Functions that BPF programs of pmcbpfd call.  The first reads a register of the current CPU and
+ * returns the masked value, or ~0 if the register is not on the list or faults:
  *
  *	__u64 pmcbpf_msr_read(__u32 reg);
  *
- * It returns the masked value, or ~0 if the register is not on the list or faults.  It exists if
- * /sys/kernel/btf/pmcbpf_msr does.  Other programs of the tracing types may call it, too: their
- * loader has CAP_PERFMON, with which pmcbpfd hands out each register of the list.
+ * The second returns how many events a counter of the current CPU's PMU has counted since it had a
+ * value, or ~0 if there is no such counter.  On x86 `counter` is what RDPMC takes; on 64-bit ARM
+ * the number of an event counter, or 31 for the cycle counter, and the result has 32 bits:
+ *
+ *	__u64 pmcbpf_counter_since(__u32 counter, __u64 since);
+ *
+ * They exist if /sys/kernel/btf/pmcbpf_msr does.  Other programs of the tracing types may call
+ * them, too: their loader has CAP_PERFMON, with which pmcbpfd hands out each register of the list,
+ * and perf every counter.
  */
 
 #endif

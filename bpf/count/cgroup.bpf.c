@@ -141,14 +141,20 @@ static __always_inline struct abi_open *open_cgroup_of(u32 cpu)
 	return &open_cgroup[cpu & (ABI_MAX_CPUS - 1)];
 }
 
-/* The kernel counts a switch right after it has reported it. */
-static __always_inline u64 event_read(struct abi_cgroup_cpu *c, struct abi_cpu *k, u32 cpu,
-				      u32 source)
+/*
+ * The kernel counts a switch right after it has reported it.  `helper`: not by the counter,
+ * which takes more of the stack.
+ */
+static __always_inline u64 event_read_by(struct abi_cgroup_cpu *c, struct abi_cpu *k, u32 cpu,
+					 u32 source, bool helper)
 {
 	u64 now;
 
 	if (source >= ABI_SOURCE_HOOK)
 		return hook_read(k, source, c->due);
+	now = helper ? COUNTER_UNREAD : source_counter(k, cpu, source);
+	if (now != COUNTER_UNREAD)
+		return now;
 	now = bpf_perf_event_read(&events, ABI_EVENT(cpu, source));
 	if (now > (u64)-4096) {
 		source_note_lost(k, source);
@@ -172,7 +178,7 @@ static __always_inline void cgroup_member_refresh(struct abi_cgroup_cpu *c, stru
 	}
 	source &= ABI_MAX_SOURCES - 1;
 	if (!(c->fresh_others >> source & 1))
-		c->now[source] = event_read(c, k, cpu, source);
+		c->now[source] = event_read_by(c, k, cpu, source, false);
 	c->fresh_others |= 1ull << source;
 }
 
@@ -327,7 +333,7 @@ static __always_inline bool source_stands(struct abi_cgroup_cpu *c, struct abi_c
 	    source == ABI_SOURCE_HOOK + ABI_HOOK_INVOLUNTARY)
 		return false;
 	return !(switch_sources >> source & 1) && c->fresh_others >> source & 1 &&
-	       event_read(c, k, cpu, source) == c->now[source];
+	       event_read_by(c, k, cpu, source, true) == c->now[source];
 }
 
 static long each_lose(u32 i, struct members *m)

@@ -18,6 +18,7 @@
 #define ABI_MAX_SOURCES	 64	/* per CPU, without those of tracepoints … */
 #define ABI_TRACEPOINTS	 64	/* … which come behind them */
 #define ABI_ALL_SOURCES	 (ABI_MAX_SOURCES + ABI_TRACEPOINTS)
+#define ABI_DIRECT_SOURCES 32	/* the first ones, which programs may read without a helper */
 #define ABI_MAX_MEMBERS	 16	/* sliced PMCs on one process … */
 #define ABI_PLAIN_MEMBERS 8	/* … and at most so many in a plain set, see plain_sets */
 #define ABI_SOFT_ROWS	 16	/* PMCs fed by figures on one process: one per SOFT row */
@@ -124,7 +125,8 @@ struct abi_cpu {
 	char comm[ABI_COMM];		/* of the thread of the slice that has ended, if logged */
 	__u32 offcpu;			/* bit r: the PMC of SOFT row r samples waits here … */
 	__u32 offcpu_place[ABI_SOFT_ROWS + 1]; /* … at this place; the last one is not used */
-	__u64 pad[34];			/* to a power of two, so that a shift finds the element */
+	__u64 event[ABI_DIRECT_SOURCES]; /* the source's perf_event; 0: a helper reads it */
+	__u64 pad[2];			/* to a power of two, so that a shift finds the element */
 };
 
 struct abi_member {

@@ -5,6 +5,16 @@
 
 #include "maps.bpf.h"
 
+/* From a program of which the kernel lets only one run on a CPU, the only one of the slot. */
+static __always_inline void hit_alone(u32 slot)
+{
+	u32 cpu = bpf_get_smp_processor_id();
+	struct abi_cpu *c = bpf_map_lookup_elem(&cpus, &cpu);
+
+	if (c)
+		c->hits[slot & (ABI_TRACEPOINTS - 1)]++;
+}
+
 static __always_inline void hit(u32 slot)
 {
 	u32 cpu = bpf_get_smp_processor_id();

@@ -111,6 +111,7 @@ extern __u32 switches_watched;	/* not 0: on_switch is attached and must see each
 extern __u64 switches_hidden;	/* number of switches that were not seen */
 extern __u64 switch_sources;	/* bit s: source s counts switches themselves */
 extern const volatile bool reads_msr;	/* the companion module can be called */
+extern const volatile bool reads_counters;	/* … and reads hardware counters */
 extern struct abi_register registers[ABI_MSR_SOURCES];
 extern __u64 lost_sources;	/* bit s: source s could not be read */
 extern struct abi_account accounts[ABI_MAX_ACCOUNTS];

@@ -33,6 +33,22 @@ static __always_inline u32 hit_due(const struct abi_cpu *c, u32 next)
 	return c->hit_next == next ? 0 : tracepoint_switch;
 }
 
+#define COUNTER_UNREAD (~0ull)	/* no sum of events is that */
+
+/* In counter.bpf.h. */
+extern __u64 counter_read(__u64 event, __u32 cpu);
+
+static __always_inline bool source_is_counter(const struct abi_cpu *c, u32 source)
+{
+	return reads_counters && source < ABI_DIRECT_SOURCES && c->event[source];
+}
+
+/* The events so far of a source that is a hardware counter, or COUNTER_UNREAD. */
+static __always_inline u64 source_counter(const struct abi_cpu *c, u32 cpu, u32 source)
+{
+	return source_is_counter(c, source) ? counter_read(c->event[source], cpu) : COUNTER_UNREAD;
+}
+
 static __always_inline u64 hook_read(const struct abi_cpu *c, u32 source, u32 due)
 {
 	return c->hook[source & 7] + (due == 1 + (source & 7));

@@ -45,6 +45,7 @@ __u64 switch_sources = 0;
 __u32 tracepoint_switch = 0;
 __u64 plain_sets[ABI_MAX_SETS / 64] = {};
 const volatile bool reads_msr = false;
+const volatile bool reads_counters = false;
 const volatile bool nested = false;
 const volatile bool faults_look = true;	/* page fault programs check the open slice first */
 struct abi_level level = {};
@@ -83,7 +84,8 @@ static __always_inline bool source_kept(struct abi_cpu *c, u32 cpu, u32 source)
 		       tracepoint_read(c, tracepoint_slot(source)) ==
 			       c->now[source & (ABI_ALL_SOURCES - 1)];
 	return !(switch_sources >> source & 1) &&
-	       source_read(c, cpu, source) == c->now[source & (ABI_ALL_SOURCES - 1)];
+	       source_read_by(c, cpu, source, SOURCE_HELPER) ==
+		       c->now[source & (ABI_ALL_SOURCES - 1)];
 }
 
 /* A member that may have missed events has lost a slice, and a record if it is logged. */

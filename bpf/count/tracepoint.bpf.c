@@ -69,7 +69,7 @@ static __always_inline int call_hit(const __u8 *table, struct pt_regs *regs)
 		return 0;
 	slot = table[nr];
 	if (slot && !call_is_foreign())
-		hit(slot - 1);
+		hit_alone(slot - 1);
 	return 0;
 }
 
@@ -96,7 +96,7 @@ int BPF_PROG(on_switch_hit, bool preempt, struct task_struct *prev, struct task_
 	if (c)
 		c->hit_next = next->pid;
 	if (slot)
-		hit(slot - 1);
+		hit_alone(slot - 1);
 	return 0;
 }
 

@@ -52,6 +52,8 @@ static int sources_begin(struct engine *e)
 		.events = bpf_map__fd(e->skel->maps.events), .ncpu = e->ncpu, .cpus = e->cpus,
 		.lost = &e->skel->bss->lost_sources, .registers = e->skel->bss->registers,
 		.switches = &e->skel->bss->switch_sources,
+		.counter_show = flush_reads_counters(e->flush) ?
+					bpf_program__fd(e->skel->progs.counter_show) : -1,
 		.no_msr = flush_no_msr(e->flush), .debug = e->debug,
 	};
 
@@ -81,8 +83,8 @@ static void skel_drop_object(const struct bpf_object_skeleton *s)
 		(void)madvise((void *)begin, end - begin, MADV_DONTNEED);
 }
 
-/* Loads and verifies all programs.  They read registers unless `no_msr` holds a reason. */
-static int skel_load(struct engine *e, const struct reason *no_msr, struct reason *why)
+/* Loads and verifies all programs. */
+static int skel_load(struct engine *e, const struct flush_module *module, struct reason *why)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .kernel_log_buf = e->log,
 		    .kernel_log_size = LOG_SIZE, .kernel_log_level = 0);
@@ -91,8 +93,8 @@ static int skel_load(struct engine *e, const struct reason *no_msr, struct reaso
 	e->skel = pmcbpf__open_opts(&opts);
 	if (!e->skel)
 		return deny(why, -errno, "cannot open pmcbpf's programs: %m");
-	err = programs_choose(e, !*no_msr->text, why) ?:
-	      flush_new(e->skel, no_msr, &e->flush, why);
+	err = programs_choose(e, !*module->no_msr.text, why) ?:
+	      flush_new(e->skel, module, &e->flush, why);
 	if (err)
 		return err;
 	err = bpf_map__set_max_entries(e->skel->maps.events, ABI_MAX_SOURCES * e->ncpu);
@@ -147,16 +149,17 @@ static int notes_begin(struct engine *e, struct reason *why)
 /* If programs cannot read registers, they count everything else. */
 static int skel_load_any(struct engine *e, struct reason *why)
 {
-	struct reason no_msr = { "" };
-	bool tries = flush_finds_msr(&no_msr);
-	int err = skel_load(e, &no_msr, why);
+	struct flush_module module;
+	int err;
 
-	if (!err || !tries)
+	flush_find_module(&module);
+	err = skel_load(e, &module, why);
+	if (!err || *module.no_msr.text)
 		return err;
-	no_msr = *why;
+	module.no_msr = *why;
 	skel_unload(e);
 	*e->log = '\0';
-	return skel_load(e, &no_msr, why);
+	return skel_load(e, &module, why);
 }
 
 static int engine_load(struct engine *e, struct reason *why)

@@ -29,32 +29,41 @@ struct flush {
 	int program;			/* the one that is run */
 	const struct engine *e;
 	struct reason no_msr;
+	bool counters;
 };
 
-static bool module_has_kfunc(void)
+static bool btf_has_function(const struct btf *btf, const char *name)
+{
+	return btf && btf__find_by_name_kind(btf, name, BTF_KIND_FUNC) > 0;
+}
+
+/* *counters: it also reads counters, and on this kernel that is worth a program's while. */
+static bool module_has_kfunc(bool *counters)
 {
 	struct btf *vmlinux = btf__load_vmlinux_btf();
 	struct btf *module = vmlinux ? btf__load_module_btf(PMCBPF_MSR_NAME, vmlinux) : NULL;
-	bool has = module && btf__find_by_name_kind(module, "pmcbpf_msr_read", BTF_KIND_FUNC) > 0;
+	bool has = btf_has_function(module, "pmcbpf_msr_read");
 
+	*counters = btf_has_function(module, "pmcbpf_counter_since") &&
+		    btf_has_function(vmlinux, "bpf_rdonly_cast");
 	btf__free(module);
 	btf__free(vmlinux);
 	return has;
 }
 
-bool flush_finds_msr(struct reason *why)
+void flush_find_module(struct flush_module *m)
 {
+	struct reason *why = &m->no_msr;
+
+	*m = (struct flush_module){ .counters = false };
 	if (access(MODULE_DIR, F_OK))
 		deny(why, -ENOENT, "the module " PMCBPF_MSR_NAME ", which reads registers of "
 		     "processes, was not loaded when pmcbpfd started: modprobe " PMCBPF_MSR_NAME
 		     " and restart pmcbpfd");
-	else if (access(MODULE_BTF, F_OK) || !module_has_kfunc())
+	else if (access(MODULE_BTF, F_OK) || !module_has_kfunc(&m->counters))
 		deny(why, -ENOENT, "the module " PMCBPF_MSR_NAME " was built without type "
 		     "information, so that programs cannot call it: it needs pahole and the "
 		     "kernel's vmlinux (make kmod); load that one and restart pmcbpfd");
-	else
-		return true;
-	return false;
 }
 
 static int poke_load(struct flush *f, struct reason *why)
@@ -79,18 +88,20 @@ static int poke_load(struct flush *f, struct reason *why)
 			  strerror(-err)) : 0;
 }
 
-int flush_new(struct pmcbpf *skel, const struct reason *no_msr, struct flush **out,
+int flush_new(struct pmcbpf *skel, const struct flush_module *m, struct flush **out,
 	      struct reason *why)
 {
-	const bool msr = !*no_msr->text;
+	const bool msr = !*m->no_msr.text;
 	struct flush *f = calloc(1, sizeof(*f));
 
 	if (!f)
 		return -ENOMEM;
 	*out = f;
 	f->skel = skel;
-	f->no_msr = *no_msr;
+	f->no_msr = m->no_msr;
+	f->counters = msr && m->counters;
 	skel->rodata->reads_msr = msr;
+	skel->rodata->reads_counters = f->counters;
 	bpf_program__set_autoload(skel->progs.flush, !msr);
 	bpf_program__set_autoload(skel->progs.flush_poked, msr);
 	return msr ? poke_load(f, why) : 0;
@@ -175,4 +186,9 @@ int flush_deny(int err, struct reason *why)
 const char *flush_no_msr(const struct flush *f)
 {
 	return *f->no_msr.text ? f->no_msr.text : NULL;
+}
+
+bool flush_reads_counters(const struct flush *f)
+{
+	return f->counters;
 }

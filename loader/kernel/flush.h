@@ -14,11 +14,16 @@ struct engine;
 struct flush;
 struct pmcbpf;
 
-/* True if the companion module is there and programs may call it. */
-bool flush_finds_msr(struct reason *why);
+/* The uses that programs have for the companion module. */
+struct flush_module {
+	bool counters;			/* it reads hardware counters */
+	struct reason no_msr;		/* why it reads no registers; "" if it does */
+};
 
-/* Call it before the programs are loaded; they read registers unless `no_msr` holds a reason. */
-int flush_new(struct pmcbpf *skel, const struct reason *no_msr, struct flush **out,
+void flush_find_module(struct flush_module *m);
+
+/* Call it before the programs are loaded. */
+int flush_new(struct pmcbpf *skel, const struct flush_module *m, struct flush **out,
 	      struct reason *why);
 /* Call it after they have been loaded. */
 int flush_attach(struct flush *f, const struct engine *e, struct reason *why);
@@ -40,5 +45,7 @@ int flush_deny(int err, struct reason *why);
 
 /* The reason if sources cannot be registers; NULL if they can. */
 const char *flush_no_msr(const struct flush *f);
+/* True if programs read hardware counters through the module, not by a helper. */
+bool flush_reads_counters(const struct flush *f);
 
 #endif

@@ -65,6 +65,26 @@ static void source_unread(const struct sources *s, int source, unsigned int cpu)
 	__atomic_store_n(&s->place.cpus[cpu].now[source], ~0ull, __ATOMIC_RELAXED);
 }
 
+/*
+ * From now on programs read the event by its counter, or by the helper.  A program that reads an
+ * event which is closed meanwhile finds it unchanged: the kernel frees it after a grace period.
+ */
+static void source_show(const struct sources *s, int source, unsigned int cpu, int fd)
+{
+	uint64_t args[4] = { (uint64_t)fd, (uint64_t)source, cpu };
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = args, .ctx_size_in = sizeof(args));
+
+	if (s->place.counter_show >= 0 && source < ABI_DIRECT_SOURCES &&
+	    s->source[source].spec.pmu)
+		bpf_prog_test_run_opts(s->place.counter_show, &opts);
+}
+
+static void source_hide(const struct sources *s, int source, unsigned int cpu)
+{
+	if (source < ABI_DIRECT_SOURCES)
+		__atomic_store_n(&s->place.cpus[cpu].event[source], 0, __ATOMIC_SEQ_CST);
+}
+
 /* The source is neither lost nor taken out on any CPU. */
 static void source_begin_anew(struct sources *s, int source)
 {
@@ -96,11 +116,13 @@ static int source_open_on(struct sources *s, int source, unsigned int cpu)
 	if (new.fd < 0)
 		return new.fd;
 	source_unread(s, source, cpu);
+	source_hide(s, source, cpu);
 	err = bpf_map_update_elem(s->place.events, &key, &new.fd, BPF_ANY);
 	if (err) {
 		close(new.fd);
 		return err;
 	}
+	source_show(s, source, cpu, new.fd);
 	if (at->fd >= 0)
 		close(at->fd);
 	*at = new;
@@ -187,6 +209,7 @@ static void source_close_on(struct sources *s, int source, unsigned int cpu)
 
 	if (at->fd < 0)
 		return;
+	source_hide(s, source, cpu);
 	/* The map releases the event only after a grace period: give the counter back now. */
 	perf_disable(at->fd);
 	bpf_map_delete_elem(s->place.events, &key);

@@ -23,6 +23,7 @@ struct sources_place {
 	__u64 *lost;			/* bit per source, on any CPU */
 	struct abi_register *registers;
 	__u64 *switches;		/* bit per source that counts switches */
+	int counter_show;		/* the program that finds events for others; -1: none */
 	const char *no_msr;		/* why sources cannot be registers; NULL if they can */
 	const struct debug *debug;
 };

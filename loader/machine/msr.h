@@ -40,6 +40,7 @@ struct msrs {
 	struct reason no_dev;		/* … for this reason */
 	bool kfunc;			/* programs read registers as well … */
 	const char *no_kfunc;		/* … or do not, for this reason */
+	bool counters;			/* programs read hardware counters by the module, too */
 	unsigned int n;
 	struct msr_row row[MSR_ROWS_MAX];
 	const char *name[MSR_ROWS_MAX];

@@ -315,8 +315,9 @@ static void gates_registers(struct gates *g)
 	if (!m->dev) {
 		gate_add(g, WIRE_GATE_LIMITS, "module pmcbpf_msr", m->no_dev.text, "");
 	} else {
-		text_add(l, "reads the %u registers of %.100s%s", m->list.n, m->file,
-			 m->kfunc ? ", for processes too" : "");
+		text_add(l, "reads the %u registers of %.100s%s%s", m->list.n, m->file,
+			 m->kfunc ? ", for processes too" : "",
+			 m->counters ? ", and hardware counters at context switches" : "");
 		if (unread)
 			text_add(l, "; this CPU lacks %u of them", unread);
 		if (module_taints(taint, sizeof(taint)))

@@ -27,6 +27,7 @@ static int class_msr_add_rows(struct row_table *t, const struct class_machine *m
 		messages_put(m->messages, LOG_WARNING, "%s", msr->no_dev.text);
 	msr->no_kfunc = flush_no_msr(m->engine->flush);
 	msr->kfunc = !msr->no_kfunc;
+	msr->counters = flush_reads_counters(m->engine->flush);
 	if (msr->dev && !msr->kfunc)
 		messages_put(m->messages, LOG_WARNING, "registers are counted for CPUs only: %s",
 			msr->no_kfunc);

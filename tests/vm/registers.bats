@@ -13,7 +13,8 @@ setup_file() {
 	*) return 0 ;;
 	esac
 	# 0x402 is the address of a machine check, of which there has been none: QEMU keeps any value written.
-	vm_sh 'printf "%s\n" "0x402 0xffffffffffffffff 0 x86 any WIDE test" \
+	vm_sh 'echo 0 >/proc/sys/kernel/randomize_va_space
+		printf "%s\n" "0x402 0xffffffffffffffff 0 x86 any WIDE test" \
 			"0x406 0xffff 0 x86 any NARROW test" "0xc0000103 0xffffffff 0 x86 any CPU test" \
 			"0xdf02 0xffffffffffffffff 0 arm64 any CNTVCT test" >/tmp/msr.list
 		msr=/sys/module/msr/parameters/allow_writes
@@ -142,4 +143,49 @@ set_all() {
 		# Up to 30 are between the two at each end of a slice, of which there are a few.
 		is $((16 * ticks)) "$instructions" 500
 	done
+}
+
+# instructions ROUNDS - the user instructions of a process, of which each round is two; in $count
+instructions() {
+	# shellcheck disable=SC2016 # the guest's shell expands it
+	VM_TIMEOUT=900 run vm_sh 'pmcstat -q --csv -C -o /tmp/rows -p inst_retired,usr load spins=$1 >/dev/null &&
+		tail -n 1 /tmp/rows' "$1"
+	status_is 0
+	count=${output#*,}
+}
+
+@test "hardware counters that programs read through the module: exact, also beyond their width" {
+	[ "$VM_ARCH" = arm64 ] || skip "QEMU has no hardware counters for $VM_ARCH"
+	run vm pmccontrol --doctor
+	echo "$output"
+	if [[ $VM_KERNEL == 6.1-* ]]; then
+		[[ $output != *"hardware counters at context switches"* ]]
+	else
+		[[ $output == *"for processes too, and hardware counters at context switches"* ]]
+	fi
+	instructions 0001000000
+	few=$count
+	instructions 0001000000
+	[ "$count" -eq "$few" ]
+	# The kernel starts a counter of 32 bits at 2^31.
+	instructions 1200000000
+	is "$count" $((few + 2 * 1199000000)) 1	# strtoul() looks twice at a leading zero
+}
+
+@test "hardware counters that programs read through the module: others take counters and give them back meanwhile" {
+	[ "$VM_ARCH" = arm64 ] || skip "QEMU has no hardware counters for $VM_ARCH"
+	instructions 0200000000
+	few=$count
+	# shellcheck disable=SC2016
+	run vm_sh 'hog 3 >/tmp/hog & hog=$!
+		until grep -q ready /tmp/hog; do usleep 10000; done
+		pmcstat -q --csv -C -o /tmp/rows -p inst_retired,usr load spins=0200000000 >/dev/null & counts=$!
+		for n in 1 2 3 4 5 6; do
+			kill $hog; wait $hog
+			hog 3 >/tmp/hog & hog=$!
+			until grep -q ready /tmp/hog || ! kill -0 $counts; do usleep 10000; done
+		done
+		wait $counts; kill $hog; tail -n 1 /tmp/rows'
+	echo "$output"
+	[ "${lines[-1]#*,}" -eq "$few" ]
 }

@@ -257,6 +257,8 @@ const char *flush_no_msr(const struct flush *f)
 	return fake.kfunc ? NULL : "the module pmcbpf_msr was not loaded when pmcbpfd started";
 }
 
+bool flush_reads_counters(const struct flush *f) { return fake.kfunc; }
+
 /* The table has all names. */
 int kernel_symbols_find(const struct engine *e, const uint64_t *address, size_t n,
 			struct kernel_symbol *found)
