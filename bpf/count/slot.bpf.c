@@ -23,7 +23,7 @@ struct {
 	__type(value, struct abi_cpu);
 } cpus SEC(".maps");
 
-/* The kernel skips a second run on the CPU until this one has ended: no addition is atomic. */
+/* No other run begins on the CPU before this one ends, so that nothing needs to be atomic. */
 static __always_inline void slot_hit(void)
 {
 	u32 cpu = bpf_get_smp_processor_id();
