@@ -73,7 +73,7 @@ __noinline int cover_events(u64 thread)
 	return 0;
 }
 
-/* Adds what cover_events() has found. */
+/* Adds the findings of cover_events(). */
 __noinline int cover_add(u64 thread)
 {
 	struct task_struct *task = (void *)thread;

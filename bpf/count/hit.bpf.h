@@ -5,23 +5,29 @@
 
 #include "maps.bpf.h"
 
-/* From a program of which the kernel lets only one run on a CPU, the only one of the slot. */
-static __always_inline void hit_alone(u32 slot)
+static __always_inline u64 *hits_here(u32 slot)
 {
 	u32 cpu = bpf_get_smp_processor_id();
 	struct abi_cpu *c = bpf_map_lookup_elem(&cpus, &cpu);
 
-	if (c)
-		c->hits[slot & (ABI_TRACEPOINTS - 1)]++;
+	return c ? &c->hits[slot & (ABI_TRACEPOINTS - 1)] : NULL;
+}
+
+/* Called by the slot's only program, of which the kernel runs one at a time on a CPU. */
+static __always_inline void hit_alone(u32 slot)
+{
+	u64 *hits = hits_here(slot);
+
+	if (hits)
+		*hits += 1;
 }
 
 static __always_inline void hit(u32 slot)
 {
-	u32 cpu = bpf_get_smp_processor_id();
-	struct abi_cpu *c = bpf_map_lookup_elem(&cpus, &cpu);
+	u64 *hits = hits_here(slot);
 
-	if (c)
-		__sync_fetch_and_add(&c->hits[slot & (ABI_TRACEPOINTS - 1)], 1);
+	if (hits)
+		__sync_fetch_and_add(hits, 1);
 }
 
 /* The hits of a counter on a CPU, with those for which the kernel skipped the program. */

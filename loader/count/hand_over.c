@@ -101,7 +101,7 @@ static int hand_over_here(struct hand_over *h, unsigned int cpu, bool *stopped)
 	return err;
 }
 
-/* Closes events that have counted nothing, or what the source has counted, too. */
+/* Closes the CPU's events.  If they have counted, the source has counted the same. */
 static void hand_over_undo(struct hand_over *h, unsigned int cpu)
 {
 	struct count *c;

@@ -12,8 +12,8 @@
  *
  * Two things can go wrong on a CPU, and then its part begins again with new events.  A call of the
  * daemon may have waited for a lock that a target held, so that others ran there and were counted
- * twice.  A thread may be in fork(2) which took the state of its events before they were enabled:
- * its child would not count.  Only the source's end cannot be undone.
+ * twice.  A fork(2) may be under way that has copied the events while they were disabled: its child
+ * would not count.  Only the source's end cannot be undone.
  */
 #ifndef PMCBPF_HAND_OVER_H
 #define PMCBPF_HAND_OVER_H

@@ -13,10 +13,10 @@
 #define COVER_HERE (2 * NS_PER_S / 1000)	/* while targets cannot run on this CPU */
 
 enum cover_way {
-	COVER_PREPARES,			/* opens and closes events that are disabled */
-	COVER_CHECKS,			/* does nothing to these */
-	COVER_STARTS,			/* enables events: they need not have counted before */
-	COVER_COUNTS,			/* does nothing to events that should all count */
+	COVER_PREPARES,			/* events are disabled: opens and closes them */
+	COVER_CHECKS,			/* events are disabled: changes nothing */
+	COVER_STARTS,			/* events are being enabled: enables the others */
+	COVER_COUNTS,			/* all events should count: changes nothing */
 };
 
 struct task_cover {

@@ -16,7 +16,7 @@
 int task_cover_prepare(struct count *c, struct reason *why);
 /*
  * Where nothing can be opened anew, before or, if `counts`, after they are enabled.  -EAGAIN: some
- * thread has not what it should have.
+ * thread lacks its event, or has two.
  */
 int task_cover_check(struct count *c, bool counts);
 /* Once they are enabled: nothing may be opened anew, because it counts already. */

@@ -15,7 +15,7 @@ int task_events_reopen(struct count *c, pid_t tgid, struct reason *why);
 int task_events_enable(struct count *c, pid_t tgid);
 /* Those of all processes that are bound to a CPU; not of one that waits for its exec. */
 int task_events_enable_cpu(struct count *c, unsigned int cpu);
-/* Closes those that are bound to a CPU; what they have counted is not. */
+/* Closes those that are bound to a CPU, without adding their counts to the PMC's. */
 void task_events_drop_cpu(struct count *c, unsigned int cpu);
 void task_events_close(struct count *c);
 /* Closes the last of the list; it is not counted any more. */

@@ -16,6 +16,7 @@
 #include "loader/base/base.h"
 #include "pmcbpf.skel.h"
 #include "poke.skel.h"
+#include "programs.h"
 #include "verifier.h"
 
 #define MODULE_BTF "/sys/kernel/btf/" PMCBPF_MSR_NAME
@@ -32,20 +33,15 @@ struct flush {
 	bool counters;
 };
 
-static bool btf_has_function(const struct btf *btf, const char *name)
-{
-	return btf && btf__find_by_name_kind(btf, name, BTF_KIND_FUNC) > 0;
-}
-
 /* *counters: it also reads counters, and on this kernel that is worth a program's while. */
 static bool module_has_kfunc(bool *counters)
 {
 	struct btf *vmlinux = btf__load_vmlinux_btf();
 	struct btf *module = vmlinux ? btf__load_module_btf(PMCBPF_MSR_NAME, vmlinux) : NULL;
-	bool has = btf_has_function(module, "pmcbpf_msr_read");
+	bool has = programs_btf_has(module, "pmcbpf_msr_read", BTF_KIND_FUNC);
 
-	*counters = btf_has_function(module, "pmcbpf_counter_since") &&
-		    btf_has_function(vmlinux, "bpf_rdonly_cast");
+	*counters = programs_btf_has(module, "pmcbpf_counter_since", BTF_KIND_FUNC) &&
+		    programs_btf_has(vmlinux, "bpf_rdonly_cast", BTF_KIND_FUNC);
 	btf__free(module);
 	btf__free(vmlinux);
 	return has;

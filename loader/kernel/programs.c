@@ -33,7 +33,7 @@ struct programs {
 	uint64_t cookie;		/* of the latest attachment with one */
 };
 
-static bool btf_has(const struct btf *btf, const char *name, uint32_t kind)
+bool programs_btf_has(const struct btf *btf, const char *name, uint32_t kind)
 {
 	return btf && btf__find_by_name_kind(btf, name, kind) > 0;
 }
@@ -87,14 +87,15 @@ static bool kernel_may_fentry(const struct btf *btf, const char *function)
 /* See PREEMPTED_SINCE in bpf/count/maps.bpf.h. */
 static bool kernel_may_preempt(const struct btf *btf)
 {
-	return version_reaches(6, 19) && btf_has(btf, "bpf_preempt_disable", BTF_KIND_FUNC);
+	return version_reaches(6, 19) &&
+	       programs_btf_has(btf, "bpf_preempt_disable", BTF_KIND_FUNC);
 }
 
 /* True if a program of all system calls may be preempted, see bpf/count/tracepoint.bpf.c. */
 static bool kernel_may_preempt_calls(const struct btf *btf)
 {
 	return kernel_may_preempt(btf) ||
-	       btf_has(btf, "trace_call_bpf_faultable", BTF_KIND_FUNC);
+	       programs_btf_has(btf, "trace_call_bpf_faultable", BTF_KIND_FUNC);
 }
 
 /* A kernel without a module that labels processes has no label to read. */
@@ -112,7 +113,7 @@ int programs_choose(struct engine *e, bool reads_msr, struct reason *why)
 	struct pmcbpf *skel = e->skel;
 	int nested = level_nested(why);
 	struct btf *btf = btf__load_vmlinux_btf();
-	bool fault = btf_has(btf, "btf_trace_page_fault_user", BTF_KIND_TYPEDEF);
+	bool fault = programs_btf_has(btf, "btf_trace_page_fault_user", BTF_KIND_TYPEDEF);
 	bool kprobe = access("/sys/bus/event_source/devices/kprobe/type", F_OK) == 0;
 	bool preemptible = kernel_may_preempt(btf);
 	bool dead = struct_has(btf, "task_struct", "on_cpu") &&
@@ -133,12 +134,13 @@ int programs_choose(struct engine *e, bool reads_msr, struct reason *why)
 	bpf_program__set_autoload(skel->progs.on_fault_probe_alone, !fault && kprobe && reads_msr);
 	skel->rodata->faults_look = fault || !reads_msr;
 	bpf_program__set_autoload(skel->progs.on_contention,
-				  btf_has(btf, "btf_trace_contention_begin", BTF_KIND_TYPEDEF));
+				  programs_btf_has(btf, "btf_trace_contention_begin",
+						   BTF_KIND_TYPEDEF));
 	bpf_program__set_autoload(skel->progs.on_call_enter, !kernel_may_preempt_calls(btf) &&
-				  btf_has(btf, "btf_trace_sys_enter", BTF_KIND_TYPEDEF));
+				  programs_btf_has(btf, "btf_trace_sys_enter", BTF_KIND_TYPEDEF));
 	bpf_program__set_autoload(skel->progs.on_call_exit, !kernel_may_preempt_calls(btf) &&
-				  btf_has(btf, "btf_trace_sys_exit", BTF_KIND_TYPEDEF));
-	e->scheduler_ends = btf_has(btf, "btf_trace_sched_exit_tp", BTF_KIND_TYPEDEF);
+				  programs_btf_has(btf, "btf_trace_sys_exit", BTF_KIND_TYPEDEF));
+	e->scheduler_ends = programs_btf_has(btf, "btf_trace_sched_exit_tp", BTF_KIND_TYPEDEF);
 	bpf_program__set_autoload(skel->progs.on_offcpu,
 				  struct_has(btf, "task_struct", "sched_info") &&
 				  (e->scheduler_ends ||
@@ -155,7 +157,7 @@ int programs_choose(struct engine *e, bool reads_msr, struct reason *why)
 	bpf_program__set_autoload(skel->progs.on_cgroup_migrate, cgroups);
 	bpf_program__set_autoload(skel->progs.on_cgroup_move, cgroups);
 	bpf_program__set_autoload(skel->progs.cgroup_learn,
-				  btf_has(btf, "cgroup", BTF_KIND_STRUCT));
+				  programs_btf_has(btf, "cgroup", BTF_KIND_STRUCT));
 	skel->rodata->cgroups_here = cgroups;
 	bpf_program__set_autoload(skel->progs.on_probe, probes_here());
 	bpf_program__set_autoload(skel->progs.on_probe_enter, probes_here());

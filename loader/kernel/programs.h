@@ -9,6 +9,7 @@
 #include "bpf/count/count_abi.h"
 #include "loader/base/base.h"
 
+struct btf;
 struct engine;
 struct helpers;
 struct pmcbpf;
@@ -41,6 +42,8 @@ enum engine_need {
  * read registers.  -EINVAL: /proc belongs to another PID namespace.
  */
 int programs_choose(struct engine *e, bool reads_msr, struct reason *why);
+/* True if the types name it, a BTF_KIND_…; false also if there are none: NULL. */
+bool programs_btf_has(const struct btf *btf, const char *name, uint32_t kind);
 /* Passes the PID namespace to the programs, after they have been loaded. */
 int programs_level(struct pmcbpf *skel, struct reason *why);
 

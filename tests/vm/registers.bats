@@ -155,7 +155,7 @@ instructions() {
 }
 
 @test "hardware counters that programs read through the module: exact, also beyond their width" {
-	[ "$VM_ARCH" = arm64 ] || skip "QEMU has no hardware counters for $VM_ARCH"
+	vm_require_arch arm64
 	run vm pmccontrol --doctor
 	echo "$output"
 	if [[ $VM_KERNEL == 6.1-* ]]; then
@@ -173,7 +173,7 @@ instructions() {
 }
 
 @test "hardware counters that programs read through the module: others take counters and give them back meanwhile" {
-	[ "$VM_ARCH" = arm64 ] || skip "QEMU has no hardware counters for $VM_ARCH"
+	vm_require_arch arm64
 	instructions 0200000000
 	few=$count
 	# shellcheck disable=SC2016
