@@ -64,19 +64,29 @@ static int task_events_read_all(const struct count *c, pid_t tgid, uint64_t *sum
 	return err ?: did < should ? -EBUSY : 0;
 }
 
-/* Closes a process's events, or all. */
-static void task_events_close_process(const struct count *c, struct task_events *l, pid_t tgid)
+static void task_event_close(const struct count *c, const struct task_event *event)
 {
-	unsigned int kept = 0, before = l->n;
+	if (event->fd < 0)	/* it counts by another member's, see task_group.c */
+		return;
+	count_state_close_event(c, event->fd);
+	task_open_repay(c, 1);
+}
+
+/* Closes the events of a process on a CPU; 0 and TASK_ANY_CPU stand for all of them. */
+static void task_events_close_some(const struct count *c, struct task_events *l, pid_t tgid,
+				   int cpu)
+{
+	unsigned int kept = 0;
 
 	for (unsigned int i = 0; i < l->n; i++) {
-		if (tgid && l->list[i].tgid != tgid)
-			l->list[kept++] = l->list[i];
+		const struct task_event *event = &l->list[i];
+
+		if ((tgid && event->tgid != tgid) || (cpu != TASK_ANY_CPU && event->cpu != cpu))
+			l->list[kept++] = *event;
 		else
-			count_state_close_event(c, l->list[i].fd);
+			task_event_close(c, event);
 	}
 	l->n = kept;
-	task_open_repay(c, before - kept);
 	if (!kept) {
 		free(l->list);
 		l->list = NULL;
@@ -93,17 +103,9 @@ void task_events_detach(struct count *c, pid_t tgid)
 	if (task_events_read_all(c, tgid, &value))
 		c->lost = true;
 	c->base += value;
-	task_events_close_process(c, &c->watches, tgid);
-	task_events_close_process(c, &c->events, tgid);
+	task_events_close_some(c, &c->watches, tgid, TASK_ANY_CPU);
+	task_events_close_some(c, &c->events, tgid, TASK_ANY_CPU);
 	c->generation++;
-}
-
-static void task_event_close(const struct count *c, const struct task_event *event)
-{
-	if (event->fd < 0)	/* it counts by another member's, see task_group.c */
-		return;
-	count_state_close_event(c, event->fd);
-	task_open_repay(c, 1);
 }
 
 void task_events_drop_one(struct count *c, pid_t tid, int cpu)
@@ -153,16 +155,7 @@ int task_events_enable_cpu(struct count *c, unsigned int cpu)
 
 void task_events_drop_cpu(struct count *c, unsigned int cpu)
 {
-	struct task_events *l = &c->events;
-	unsigned int kept = 0;
-
-	for (unsigned int i = 0; i < l->n; i++) {
-		if (l->list[i].cpu == (int)cpu)
-			task_event_close(c, &l->list[i]);
-		else
-			l->list[kept++] = l->list[i];
-	}
-	l->n = kept;
+	task_events_close_some(c, &c->events, 0, (int)cpu);
 	c->generation++;
 }
 

@@ -166,10 +166,12 @@ vm_daemon() {
 	fi
 }
 
-# vm_daemon_stop [SIGNAL] - ends it and waits until it is gone
+# vm_daemon_stop [SIGNAL] - ends it and waits until it is gone. A child of the daemon may end by
+# itself before it gets the signal.
 vm_daemon_stop() {
 	# shellcheck disable=SC2016 # the guest's shell expands it
-	vm_sh 'kill -s $1 $(pidof pmcbpfd)' "${1:-TERM}"
+	vm_sh 'pids=$(pidof pmcbpfd) || exit
+for pid in $pids; do kill -s $1 $pid || [ ! -e /proc/$pid ] || exit; done' "${1:-TERM}"
 	vm_until 60 '! pidof pmcbpfd'
 }
 
