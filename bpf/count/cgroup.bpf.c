@@ -315,6 +315,7 @@ static __always_inline void cgroup_change(struct abi_cgroup_cpu *c, struct abi_c
 		o->set = set;
 	if (begins)
 		cgroup_set_begin(c, to, begins);
+	counters_try_new(k, cpu);
 }
 
 /* --- hidden switches: see seen.bpf.h ---------------------------------------------------------- */

@@ -98,6 +98,13 @@ enum abi_away {
 /* In abi_cpu.lost, a bit that no source uses: a hidden switch has lost slices on this CPU. */
 #define ABI_LOST_SLICE (1ull << 63)
 
+/*
+ * In abi_cpu.event: the bit that the address of a perf_event always has.  It is set when a program
+ * has read the event by its counter and has got what the kernel's helper returned; until then, and
+ * if they disagreed (0), the helper reads it.
+ */
+#define ABI_EVENT_TRIED (1ull << 63)
+
 /* A CPU's state, written only by its own programs, except for lost and out. */
 struct abi_cpu {
 	__u64 lost;			/* bit s: source s could not be read; ABI_LOST_SLICE */
@@ -125,8 +132,9 @@ struct abi_cpu {
 	char comm[ABI_COMM];		/* of the thread of the slice that has ended, if logged */
 	__u32 offcpu;			/* bit r: the PMC of SOFT row r samples waits here … */
 	__u32 offcpu_place[ABI_SOFT_ROWS + 1]; /* … at this place; the last one is not used */
-	__u64 event[ABI_DIRECT_SOURCES]; /* the source's perf_event; 0: a helper reads it */
-	__u64 pad[2];			/* to a power of two, so that a shift finds the element */
+	__u64 event[ABI_DIRECT_SOURCES]; /* of a source that is a counter: see ABI_EVENT_TRIED */
+	__u64 untried;			/* bit s: see counters_try() */
+	__u64 pad[1];			/* to a power of two, so that a shift finds the element */
 };
 
 struct abi_member {

@@ -17,6 +17,8 @@ int counter_show(unsigned long long *ctx)
 
 	if (!c || !f || source >= ABI_DIRECT_SOURCES)
 		return -EINVAL;
-	c->event[source & (ABI_DIRECT_SOURCES - 1)] = (u64)BPF_CORE_READ(f, private_data);
+	source &= ABI_DIRECT_SOURCES - 1;
+	c->event[source] = (u64)BPF_CORE_READ(f, private_data) & ~ABI_EVENT_TRIED;
+	__sync_fetch_and_or(&c->untried, 1ull << source);
 	return 0;
 }

@@ -98,4 +98,55 @@ __noinline u64 counter_read(u64 event, u32 cpu)
 	return counter_read_here(event, cpu);
 }
 
+__u64 counters_disagreed = 0;	/* comparisons that failed */
+
+/*
+ * Compares an event's counter with what the kernel's helper returns before and after; if they
+ * agree, programs use it from now on.  False: the event has not counted yet, so that it could agree
+ * by chance, or an interrupt came between.  The daemon may put another event there meanwhile.
+ */
+__noinline bool counter_try(u32 cpu, u32 source)
+{
+	struct abi_cpu *c = bpf_map_lookup_elem(&cpus, &cpu);
+	u64 untried, before, now, after;
+
+	if (!c || source >= ABI_DIRECT_SOURCES)
+		return true;
+	untried = c->event[source];
+	if (!untried || untried & ABI_EVENT_TRIED)
+		return true;
+	if (!counter_read(untried | ABI_EVENT_TRIED, cpu))
+		return false;
+	before = bpf_perf_event_read(&events, ABI_EVENT(cpu, source));
+	now = counter_read(untried | ABI_EVENT_TRIED, cpu);
+	after = bpf_perf_event_read(&events, ABI_EVENT(cpu, source));
+	if (now == COUNTER_UNREAD || before > (u64)-4096 || after > (u64)-4096)
+		return false;
+	if (before <= now && now <= after)
+		__sync_val_compare_and_swap(&c->event[source], untried, untried | ABI_EVENT_TRIED);
+	else if (__sync_val_compare_and_swap(&c->event[source], untried, 0) == untried)
+		__sync_fetch_and_add(&counters_disagreed, 1);
+	return true;
+}
+
+/* Tries the counters of new events. */
+__noinline int counters_try(u32 cpu)
+{
+	struct abi_cpu *c = bpf_map_lookup_elem(&cpus, &cpu);
+	u64 untried, bit;
+
+	if (!reads_counters || !c)
+		return 0;
+	untried = c->untried;
+	for (u32 i = 0; i < ABI_DIRECT_SOURCES; i++) {
+		bit = 1ull << i;
+		if (!(untried & bit))
+			continue;
+		__sync_fetch_and_and(&c->untried, ~bit);
+		if (!counter_try(cpu, i))
+			__sync_fetch_and_or(&c->untried, bit);
+	}
+	return 0;
+}
+
 #endif

@@ -335,6 +335,7 @@ __noinline int slice_change_plain(u32 cpu, u32 set, u32 next, u64 ends, u32 due)
 	c->due = c->hit_due = 0;
 	c->members = members & ~ends;
 	open_of(cpu)->set = set & (u32)~ends;
+	counters_try_new(c, cpu);
 	return 0;
 }
 
@@ -397,6 +398,7 @@ static __always_inline void slice_change(u32 cpu, u32 set, struct task_struct *l
 	}
 	if (to && members && (!keeps || ends | begins))
 		slice_open(c, cpu, set, to, begins);
+	counters_try_new(c, cpu);
 }
 
 #endif

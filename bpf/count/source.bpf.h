@@ -40,13 +40,23 @@ extern __u64 counter_read(__u64 event, __u32 cpu);
 
 static __always_inline bool source_is_counter(const struct abi_cpu *c, u32 source)
 {
-	return reads_counters && source < ABI_DIRECT_SOURCES && c->event[source];
+	return reads_counters && source < ABI_DIRECT_SOURCES &&
+	       c->event[source] & ABI_EVENT_TRIED;
 }
 
 /* The events so far of a source that is a hardware counter, or COUNTER_UNREAD. */
 static __always_inline u64 source_counter(const struct abi_cpu *c, u32 cpu, u32 source)
 {
 	return source_is_counter(c, source) ? counter_read(c->event[source], cpu) : COUNTER_UNREAD;
+}
+
+extern int counters_try(__u32 cpu);
+
+/* Called before or after a change reads its sources: it reads one right after the other. */
+static __always_inline void counters_try_new(const struct abi_cpu *c, u32 cpu)
+{
+	if (reads_counters && c->untried)
+		counters_try(cpu);
 }
 
 static __always_inline u64 hook_read(const struct abi_cpu *c, u32 source, u32 due)

@@ -282,6 +282,7 @@ static __always_inline void flush_here(void)
 
 	if (!c)
 		return;
+	counters_try_new(c, cpu);
 	cgroup_flush();
 	c->again = c->busy;
 	if (c->busy)

@@ -188,3 +188,8 @@ bool flush_reads_counters(const struct flush *f)
 {
 	return f->counters;
 }
+
+unsigned long long flush_counters_disagreed(const struct flush *f)
+{
+	return f->skel->bss->counters_disagreed;
+}

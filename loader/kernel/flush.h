@@ -47,5 +47,7 @@ int flush_deny(int err, struct reason *why);
 const char *flush_no_msr(const struct flush *f);
 /* True if programs read hardware counters through the module, not by a helper. */
 bool flush_reads_counters(const struct flush *f);
+/* How many counters differed from the helper's values, so that the helper reads them. */
+unsigned long long flush_counters_disagreed(const struct flush *f);
 
 #endif

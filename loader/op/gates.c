@@ -302,6 +302,7 @@ static void gate_breakpoints(struct gates *g)
 static void gates_registers(struct gates *g)
 {
 	const struct msrs *m = &g->rq->d->msr;
+	unsigned long long disagreed = flush_counters_disagreed(g->rq->d->engine->flush);
 	unsigned int module = 0, perf = 0, unread = 0;
 	struct text *l = gate_begin(g);
 	char taint[16];
@@ -318,6 +319,9 @@ static void gates_registers(struct gates *g)
 		text_add(l, "reads the %u registers of %.100s%s%s", m->list.n, m->file,
 			 m->kfunc ? ", for processes too" : "",
 			 m->counters ? ", and hardware counters at context switches" : "");
+		if (disagreed)
+			text_add(l, " (%llu disagreed with the kernel's values, and are read by "
+				 "the kernel)", disagreed);
 		if (unread)
 			text_add(l, "; this CPU lacks %u of them", unread);
 		if (module_taints(taint, sizeof(taint)))

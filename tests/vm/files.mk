@@ -9,7 +9,7 @@ VM_MATRIX   = PMCBPF_VM_KERNELS="$(VM_KERNELS)" PMCBPF_VM_OVERLAY="$(abspath $(V
 	tests/vm/matrix -j $(VM_JOBS)
 VM_CFLAGS  := -std=gnu11 -O2 -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
 VM_PROGS   := $(foreach a,amd64 arm64,\
-	$(addprefix $(VM_OVERLAY)/$(a)/usr/bin/,pmu_probe pmcbpf-libs load hog preempt stand unmaps regs deep waited unwound wireclient model msrx))
+	$(addprefix $(VM_OVERLAY)/$(a)/usr/bin/,pmu_probe pmcbpf-libs load hog preempt stand unmaps regs deep waited unwound wireclient model msrx counters))
 VM_CLIENTS := $(foreach a,amd64 arm64,$(addprefix $(VM_OVERLAY)/$(a)/usr/bin/,pmcx signalled newthreads groupself pmclife pmci ktrread revoke rdpmc-example))
 # The module, for the kernels of headers.tsv.
 VM_KMODS   := $(patsubst %,$(VM_OVERLAY)/kmod/%/pmcbpf_msr.ko,6.1-x86 6.12-x86 6.1-arm64 6.12-arm64)
@@ -18,7 +18,7 @@ VM_KMODS   := $(patsubst %,$(VM_OVERLAY)/kmod/%/pmcbpf_msr.ko,6.1-x86 6.12-x86 6
 VM_KMODS   += $(patsubst %,$(VM_OVERLAY)/fakepmu/%/fakepmu.ko,6.1-x86 6.12-x86 6.1-arm64 6.12-arm64)
 
 CHECKS  += check-vm
-LINT_C  += tests/vm/agent.c tests/vm/pmu_probe.c tests/vm/libs.c $(addprefix tests/vm/progs/,load.c hog.c preempt.c stand.c unmaps.c regs.c msrx.c kfunc.c)
+LINT_C  += tests/vm/agent.c tests/vm/pmu_probe.c tests/vm/libs.c $(addprefix tests/vm/progs/,load.c hog.c preempt.c stand.c unmaps.c regs.c msrx.c kfunc.c counters.c)
 LINT_SH += $(addprefix tests/vm/,fetch sysroot mkrootfs kmod matrix systemd init helpers.bash)
 
 # vm_cc ARCH - compiler and flags for programs of that guest architecture
@@ -62,6 +62,11 @@ $(VM_OVERLAY)/%/usr/bin/msrx: tests/vm/progs/msrx.c tests/vm/progs/kfunc.c tests
 	$(call say,CC,$@)
 	@mkdir -p $(@D)
 	$(Q)$(call vm_cc,$*) -o $@ $(filter %.c,$^) $(call vm_dev,$*) -lbpf -lelf -lz
+
+$(VM_OVERLAY)/%/usr/bin/counters: tests/vm/progs/counters.c bpf/count/count_abi.h
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(call vm_cc,$*) -o $@ $< $(call vm_dev,$*) -lbpf -lelf -lz
 
 $(VM_OVERLAY)/%/usr/bin/deep: tests/e2e/deep.c tests/vm/progs/spin.h
 	$(call say,CC,$@)

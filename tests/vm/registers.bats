@@ -189,3 +189,43 @@ instructions() {
 	echo "$output"
 	[ "${lines[-1]#*,}" -eq "$few" ]
 }
+
+# woken COMMAND... - the user instructions of a process from one sleep to the next; the command runs before START
+woken() {
+	# shellcheck disable=SC2016 # the guest's shell expands it
+	run vm_sh "$VM_AWAIT; $VM_ASLEEP"'
+		cd /tmp && rm -f load to from && mkfifo to from
+		load -w spins=0001000000 >load & load=$!
+		await 10000 grep -q ready load "&&" asleep $load
+		exec 3<>to 4<>from
+		pmci <to >from 3>&- 4>&- & pmci=$!
+		say() { echo "$*" >&3; read -r answer <&4; echo "${answer#read: }"; }
+		say alloc a tc 0 inst_retired,usr; say alloc b tc 0 cpu_cycles,usr
+		"$@" || exit
+		say attach a $load; say attach b $load
+		say start a; say start b
+		kill -USR1 $load
+		await 10000 [ '"'"'$(wc -l <load)'"'"' -gt 1 ] "&&" asleep $load
+		say read a
+		counters
+		kill $load $pmci' "$@"
+	echo "$output"
+	status_is 0
+}
+
+@test "a hardware counter is read through the module only after it has agreed with the kernel" {
+	vm_require_arch arm64
+	[[ $VM_KERNEL != 6.1-* ]] || skip "programs read no counters there"
+	woken true
+	agreed=${lines[6]}
+	[ "${lines[*]:7}" = "used used" ]
+	run vm pmccontrol --doctor
+	[[ $output != *disagreed* ]]
+	# As if the module had read another counter.
+	woken counters mix
+	[ "${lines[*]:7}" = used ]
+	is "${lines[6]}" "$agreed" 200	# the figures that it prints differ in length
+	run vm pmccontrol --doctor
+	echo "$output"
+	has "hardware counters at context switches (1 disagreed with the kernel's values, and are read by the kernel)"
+}

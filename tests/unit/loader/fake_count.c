@@ -258,6 +258,7 @@ const char *flush_no_msr(const struct flush *f)
 }
 
 bool flush_reads_counters(const struct flush *f) { return fake.kfunc; }
+unsigned long long flush_counters_disagreed(const struct flush *f) { return 0; }
 
 /* The table has all names. */
 int kernel_symbols_find(const struct engine *e, const uint64_t *address, size_t n,
