@@ -41,15 +41,18 @@ static int socket_make_directory(const char *path, struct reason *why)
 	return err;
 }
 
-/* 0: a process listens on the socket, and *pid is its number or 0; else -errno. */
+/*
+ * 0: a process listens on the socket; else -errno.  *pid is its number, 0 if it is in another
+ * namespace; unchanged if too many connections wait there.
+ */
 static int socket_try(const struct sockaddr_un *sun, pid_t *pid)
 {
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), err = 0;
 	struct ucred peer = { .pid = 0 };
 	socklen_t len = sizeof(peer);
 
-	if (fd < 0 || (connect(fd, (const struct sockaddr *)sun, sizeof(*sun)) && errno != EAGAIN))
-		err = -errno;
+	if (fd < 0 || connect(fd, (const struct sockaddr *)sun, sizeof(*sun)))
+		err = errno == EAGAIN ? 0 : -errno;
 	else if (!getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len))
 		*pid = peer.pid;
 	if (fd >= 0)
@@ -64,7 +67,7 @@ static int socket_try(const struct sockaddr_un *sun, pid_t *pid)
 static int socket_clear_stale(const struct sockaddr_un *sun, struct reason *why)
 {
 	long deadline = lockfile_deadline();
-	pid_t pid = 0;
+	pid_t pid = -1;		/* not known yet */
 	struct stat st;
 	int err;
 
@@ -75,7 +78,10 @@ static int socket_clear_stale(const struct sockaddr_un *sun, struct reason *why)
 			    "with -s", sun->sun_path);
 	do
 		err = socket_try(sun, &pid);
-	while (!err && pid > 0 && lockfile_outlasts(pid, deadline));
+	while (!err && pid && lockfile_outlasts(pid, deadline));
+	if (!err && pid <= 0)
+		return deny(why, -EADDRINUSE, "already running: another process listens on %s; "
+			    "stop it, or choose another socket with -s", sun->sun_path);
 	if (!err)
 		return deny(why, -EADDRINUSE, "already running: process %d listens on %s; stop it, "
 			    "or choose another socket with -s", pid, sun->sun_path);

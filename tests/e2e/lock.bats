@@ -30,6 +30,7 @@ begin_daemon() {
 	DAEMON_PID=$!
 }
 
+locked_or_ended() { [ -s "$LOCK" ] || process_gone "$DAEMON_PID"; }
 answers_or_ends() { daemon_answers || process_gone "$DAEMON_PID"; }
 
 @test "a lock on the socket's folder does not prevent a start" {
@@ -69,9 +70,10 @@ answers_or_ends() { daemon_answers || process_gone "$DAEMON_PID"; }
 	refute grep -q 'already running' "$BATS_TEST_TMPDIR/log"
 }
 
-@test "a socket that outlives its daemon's lock is waited for" {
+# outlived N: N connections wait at a socket that is no longer its daemon's, where one may.
+outlived() {
 	# As at the end of a process: the lock is free, the socket still exists.
-	python3 - "$PMCBPF_SOCKET" >"$BATS_TEST_TMPDIR/kept" 3>&- <<-'END' &
+	python3 - "$PMCBPF_SOCKET" "$1" >"$BATS_TEST_TMPDIR/kept" 3>&- <<-'END' &
 		import os, socket, sys, time
 		s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 		s.bind(sys.argv[1])
@@ -79,7 +81,9 @@ answers_or_ends() { daemon_answers || process_gone "$DAEMON_PID"; }
 		if keeper == 0:
 		    while True:
 		        time.sleep(60)
-		s.listen()
+		s.listen(0)
+		for i in range(int(sys.argv[2])):
+		    socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET).connect(sys.argv[1])
 		print(keeper, flush=True)
 		os.kill(os.getpid(), 9)
 	END
@@ -87,10 +91,17 @@ answers_or_ends() { daemon_answers || process_gone "$DAEMON_PID"; }
 	read -r keeper <"$BATS_TEST_TMPDIR/kept"
 	OTHERS=("$keeper")
 	begin_daemon
-	wait_for test -s "$LOCK"
+	wait_for locked_or_ended
+	! process_gone "$DAEMON_PID" || { cat "$BATS_TEST_TMPDIR/log" >&2; false; }
 	kill "$keeper"
 	wait_for answers_or_ends
 	daemon_answers
+	stop_daemon
+}
+
+@test "a socket that outlives its daemon's lock is waited for, whatever waits there" {
+	outlived 0
+	outlived 1
 }
 
 # refused TEXT: the daemon does not start, and reports TEXT about the lock's file.
