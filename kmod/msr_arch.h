@@ -6,6 +6,7 @@
 #ifndef PMCBPF_MSR_ARCH_H
 #define PMCBPF_MSR_ARCH_H
 
+#include <linux/bits.h>
 #include <linux/types.h>
 #include <linux/version.h>
 
@@ -14,6 +15,13 @@
 #include <asm/asm.h>
 #include <asm/msr.h>
 #include <asm/perf_event.h>
+#include <asm/processor.h>
+
+/* And canonical, because others raise another fault. */
+static inline bool kernel_address(u64 address)
+{
+	return (s64)address >> (boot_cpu_data.x86_virt_bits - 1) == -1;
+}
 
 #define reg_known(reg) true
 #define REG_WRITABLE   true
@@ -60,9 +68,13 @@ static inline u64 counter_read(u32 counter)
 	return (u64)high << 32 | low;
 }
 
-static inline u64 counter_since(u32 counter, u64 since)
+#define COUNTER_FIELD  event_base_rdpmc	/* of hw_perf_event: what RDPMC takes */
+#define COUNTERS_PLAIN 35	/* perf's indexes: general counters, from 32 on three fixed ones */
+
+/* The events since the counter had the value `since`, or ~0 if the event has no plain counter. */
+static inline u64 counter_since(u32 index, u32 number, u64 since)
 {
-	u64 now = counter_shift ? counter_read(counter) : ~0ULL;
+	u64 now = counter_shift && index < COUNTERS_PLAIN ? counter_read(number) : ~0ULL;
 
 	return now == ~0ULL ? now :
 	       ((now << counter_shift) - (since << counter_shift)) >> counter_shift;
@@ -73,6 +85,12 @@ static inline u64 counter_since(u32 counter, u64 since)
 #include <asm/barrier.h>
 #include <asm/sysreg.h>
 #include <linux/percpu.h>
+#include <linux/perf/arm_pmu.h>
+
+static inline bool kernel_address(u64 address)
+{
+	return (s64)address < 0;
+}
 
 /*
  * MRS names its register in the instruction, hence one case for each.  None of these traps or
@@ -121,26 +139,24 @@ static inline int reg_write(u32 reg, u64 value)
 }
 
 #define COUNTER_CYCLES 31
-#define COUNTERS_NONE  0xff		/* another PMU than the architecture's */
 
-static DEFINE_PER_CPU(u8, counters);	/* 1 + the number of event counters; 0: unknown */
+/* Bit n: event counter n is there; bit 31: the cycle counter is.  0: not known, or another PMU. */
+static DEFINE_PER_CPU(u32, counters);
 
 static inline void counter_init(void)
 {
 }
 
 /* Asked once on each CPU: in a virtual machine, the host answers. */
-static inline u8 counters_here(void)
+static __always_inline u32 counters_ask(void)
 {
-	u8 n = raw_cpu_read(counters);
-	u64 version;
+	u64 version = read_sysreg(id_aa64dfr0_el1) >> 8 & 0xf;
+	u32 mask = 0;
 
-	if (likely(n))
-		return n;
-	version = read_sysreg(id_aa64dfr0_el1) >> 8 & 0xf;
-	n = version && version != 0xf ? 1 + (read_sysreg(pmcr_el0) >> 11 & 0x1f) : COUNTERS_NONE;
-	raw_cpu_write(counters, n);
-	return n;
+	if (version && version != 0xf)
+		mask = BIT(COUNTER_CYCLES) | (BIT(read_sysreg(pmcr_el0) >> 11 & 0x1f) - 1);
+	raw_cpu_write(counters, mask);
+	return mask;
 }
 
 #define COUNTER(n) case n: return read_sysreg(pmevcntr##n##_el0)
@@ -148,7 +164,7 @@ static inline u8 counters_here(void)
 /* MRS names its register in the instruction. */
 static inline u64 counter_read(u32 counter)
 {
-	switch (counter) {
+	switch (counter & 31) {
 	COUNTER(0); COUNTER(1); COUNTER(2); COUNTER(3); COUNTER(4); COUNTER(5); COUNTER(6);
 	COUNTER(7); COUNTER(8); COUNTER(9); COUNTER(10); COUNTER(11); COUNTER(12); COUNTER(13);
 	COUNTER(14); COUNTER(15); COUNTER(16); COUNTER(17); COUNTER(18); COUNTER(19); COUNTER(20);
@@ -159,12 +175,26 @@ static inline u64 counter_read(u32 counter)
 	}
 }
 
-/* perf uses the low 32 bits, unless an event asks for more. */
-static inline u64 counter_since(u32 counter, u64 since)
-{
-	u8 n = counters_here();
+#define COUNTER_FIELD flags	/* of hw_perf_event */
+#define COUNTER_WIDE  7		/* … of events that count more than the low 32 bits */
 
-	if (n == COUNTERS_NONE || (counter != COUNTER_CYCLES && counter + 1 >= n))
+/* Before Linux 6.12 the cycle counter was perf's first one. */
+static inline u32 counter_number(u32 index)
+{
+#if ARMPMU_MAX_HWEVENTS > 32
+	return index;
+#else
+	return index ? index - 1 : COUNTER_CYCLES;
+#endif
+}
+
+/* The events since the counter had the value `since`, or ~0 if the event has no plain counter. */
+static inline u64 counter_since(u32 index, u32 flags, u64 since)
+{
+	u32 counter = counter_number(index);
+	u32 mask = raw_cpu_read(counters) ?: counters_ask();
+
+	if (flags & COUNTER_WIDE || counter > 31 || !(mask >> counter & 1))
 		return ~0ULL;
 	return (u32)(counter_read(counter) - since);
 }

@@ -21,6 +21,7 @@
 #include <linux/miscdevice.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
+#include <linux/perf_event.h>
 #include <linux/preempt.h>
 #include <linux/rcupdate.h>
 #include <linux/security.h>
@@ -429,27 +430,63 @@ __bpf_kfunc u64 pmcbpf_msr_read(u32 reg)
 	return err ? ~0ULL : value;
 }
 
-/*
- * Counters need no list: whoever loads a program that calls this may open perf events on all CPUs.
- * The kernel keeps programs on their CPU.
- */
-u64 pmcbpf_counter_since(u32 counter, u64 since);
+#define GET(to, field) __get_kernel_nofault(&(to), (const typeof(to) *)&(field), typeof(to), fault)
 
-__bpf_kfunc u64 pmcbpf_counter_since(u32 counter, u64 since)
+/*
+ * The events of a perf event whose counter is on this CPU; ~0 if it is none, or if its counter was
+ * set meanwhile.  The kernel adds a counter's events to `count` whenever it sets the counter, which
+ * it does when the counter overflows or gets another event, and keeps the value in `prev_count`:
+ *
+ *	events = count + (counter - prev_count)
+ *
+ * An interrupt that does so in between changes `prev_count`, or `idx` if nothing was counted.
+ */
+static u64 event_count(const struct perf_event *event)
 {
-	return counter_since(counter, since);
+	u64 count, since, events, since_now;
+	u32 cpu, index, field, index_now;
+
+	GET(cpu, event->oncpu);
+	GET(index, event->hw.idx);
+	GET(field, event->hw.COUNTER_FIELD);
+	GET(since, event->hw.prev_count);
+	GET(count, event->count);
+	if (cpu != raw_smp_processor_id())
+		return ~0ULL;
+	events = counter_since(index, field, since);
+	GET(since_now, event->hw.prev_count);
+	GET(index_now, event->hw.idx);
+	if (events != ~0ULL && since_now == since && index_now == index)
+		return count + events;
+fault:
+	return ~0ULL;
+}
+
+/*
+ * Counters need no list: whoever loads a program that calls this may open perf events on all CPUs,
+ * and read the kernel's memory.  The kernel keeps programs on their CPU.
+ */
+u64 pmcbpf_event_count(u64 event);
+
+__bpf_kfunc u64 pmcbpf_event_count(u64 event)
+{
+	/* At the kernel's addresses no page fault is served: it ends in event_count(). */
+	return kernel_address(event) ? event_count((const struct perf_event *)event) : ~0ULL;
 }
 
 BTF_KFUNCS_START(msr_kfuncs)
 BTF_ID_FLAGS(func, pmcbpf_msr_read)
-BTF_ID_FLAGS(func, pmcbpf_counter_since)
+BTF_ID_FLAGS(func, pmcbpf_event_count)
 BTF_KFUNCS_END(msr_kfuncs)
 
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
-/* Called in the loader's context while a program that calls the kfunc is loaded. */
+/*
+ * Called in the loader's context while a program that calls one of them is loaded.  A kernel that
+ * is locked down for confidentiality lets no program read its memory.
+ */
 static int msr_kfunc_filter(const struct bpf_prog *prog, u32 id)
 {
-	return perfmon_capable() ? 0 : -EACCES;
+	return perfmon_capable() ? security_locked_down(LOCKDOWN_BPF_READ_KERNEL) : -EACCES;
 }
 #endif
 
@@ -461,9 +498,15 @@ static const struct btf_kfunc_id_set msr_kfunc_set = {
 #endif
 };
 
-/* Other types of programs that may call it are registered as tracing. */
+/*
+ * Other types of programs that may call them are registered as tracing.  Where modules cannot check
+ * each program, a kernel that is locked down for confidentiality has none.
+ */
 static int msr_kfunc_register(void)
 {
+	if (LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0) &&
+	    security_locked_down(LOCKDOWN_BPF_READ_KERNEL))
+		return 0;
 	return register_btf_kfunc_id_set(BPF_PROG_TYPE_TRACING, &msr_kfunc_set);
 }
 

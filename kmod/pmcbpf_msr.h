@@ -65,15 +65,16 @@ struct pmcbpf_msr_io {
  *
  *	__u64 pmcbpf_msr_read(__u32 reg);
  *
- * The second returns how many events a counter of the current CPU's PMU has counted since it had a
- * value, or ~0 if there is no such counter.  On x86 `counter` is what RDPMC takes; on 64-bit ARM
- * the number of an event counter, or 31 for the cycle counter, and the result has 32 bits:
+ * The second returns the events that a perf event has counted since it was opened, from the counter
+ * that it has on the current CPU.  `event` is the address of its struct perf_event.  ~0: it is not
+ * on this CPU, has no plain counter, was changed by an interrupt meanwhile, or cannot be read:
  *
- *	__u64 pmcbpf_counter_since(__u32 counter, __u64 since);
+ *	__u64 pmcbpf_event_count(__u64 event);
  *
  * They exist if /sys/kernel/btf/pmcbpf_msr does.  Other programs of the tracing types may call
  * them, too: their loader has CAP_PERFMON, with which pmcbpfd hands out each register of the list,
- * and perf every counter.
+ * and perf every counter.  If the kernel is locked down for confidentiality, no program may; before
+ * Linux 6.5, if it was so when the module was loaded.
  */
 
 #endif

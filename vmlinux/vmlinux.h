@@ -326,24 +326,8 @@ struct bpf_iter__task_vma {
 };
 
 /* What a program that an overflow runs gets, as the kernel has it. */
-typedef struct {
-	u64 counter;
-} atomic64_t;
-typedef struct {
-	atomic64_t a;
-} local_t;
-typedef struct {
-	local_t a;
-} local64_t;
 struct hw_perf_event {
-	u32 event_base_rdpmc, idx, flags;
-	local64_t prev_count;
 	u64 interrupts;
-};
-/* Of 64-bit ARM. */
-struct arm_pmu {
-	unsigned long cntr_mask[1];
-	int num_events;
 };
 struct perf_event_attr {
 	u64 sig_data;
@@ -354,9 +338,7 @@ enum perf_event_state {
 struct perf_event {
 	struct list_head event_entry;
 	int cpu;
-	u32 oncpu;
 	enum perf_event_state state;
-	local64_t count;
 	struct perf_event_attr attr;
 	struct hw_perf_event hw;
 	struct bpf_prog *prog;

@@ -148,11 +148,13 @@ static __always_inline struct abi_open *open_cgroup_of(u32 cpu)
 static __always_inline u64 event_read_by(struct abi_cgroup_cpu *c, struct abi_cpu *k, u32 cpu,
 					 u32 source, bool helper)
 {
-	u64 now;
+	u64 now = COUNTER_UNREAD, event;
 
 	if (source >= ABI_SOURCE_HOOK)
 		return hook_read(k, source, c->due);
-	now = helper ? COUNTER_UNREAD : source_counter(k, cpu, source);
+	event = helper ? 0 : source_event(k, source);
+	if (event)
+		now = counter_read(event);
 	if (now != COUNTER_UNREAD)
 		return now;
 	now = bpf_perf_event_read(&events, ABI_EVENT(cpu, source));

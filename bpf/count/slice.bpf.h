@@ -31,6 +31,22 @@ static __always_inline u64 register_read(struct abi_cpu *c, u32 source)
 	return now == ~0ull ? source_lost(c, source) : last + ((now - last) & r->mask);
 }
 
+/* From Linux 6.2 on: with it, reading the kernel's memory takes one instruction. */
+extern void *bpf_rdonly_cast(const void *address, __u32 type) __weak __ksym;
+
+/* A word of the kernel's memory; 0 if it cannot be read. */
+static __always_inline u64 kernel_word(u64 address)
+{
+	u64 word = 0;
+
+	/* As the type, any that begins with a number of 64 bits. */
+	if (bpf_rdonly_cast)
+		return *(u64 *)bpf_rdonly_cast((void *)address,
+					       bpf_core_type_id_kernel(struct timespec64));
+	bpf_probe_read_kernel(&word, sizeof(word), (void *)address);
+	return word;
+}
+
 /*
  * The hits of a tracepoint on the CPU.  The kernel skips a program that is running there already,
  * and counts what that misses.
@@ -50,31 +66,21 @@ static __always_inline u32 tracepoint_slot(u32 source)
 	return source & (ABI_TRACEPOINTS - 1);
 }
 
-/* Ways to read a hardware counter: code and stack are spent where switches are quicker for it. */
-enum source_way { SOURCE_HERE, SOURCE_CALL, SOURCE_HELPER };
-
-static __always_inline u64 source_read_by(struct abi_cpu *c, u32 cpu, u32 source,
-					  enum source_way way)
+static __always_inline u64 source_read(struct abi_cpu *c, u32 cpu, u32 source)
 {
-	u64 now;
+	u64 now = COUNTER_UNREAD, event = source_event(c, source);
 
+	if (event)
+		now = pmcbpf_event_count(event);
+	if (now != COUNTER_UNREAD)
+		return now;
 	if (source >= ABI_SOURCE_HOOK)
 		return hook_read(c, source, c->due);
-	if (reads_msr) {
-		if (source >= ABI_SOURCE_MSR)
-			return register_read(c, source);
-		now = COUNTER_UNREAD;
-		if (way == SOURCE_CALL)
-			now = source_counter(c, cpu, source);
-		else if (way == SOURCE_HERE && source_is_counter(c, source))
-			now = counter_read_here(c->event[source], cpu);
-		if (now != COUNTER_UNREAD)
-			return now;
-	}
+	if (reads_msr && source >= ABI_SOURCE_MSR)
+		return register_read(c, source);
 	now = bpf_perf_event_read(&events, ABI_EVENT(cpu, source));
 	return now > (u64)-4096 ? source_lost(c, source) : now;
 }
-
 
 /*
  * Reads a source into `now` once in a change of slices, because members share sources, and because
@@ -92,7 +98,7 @@ static __always_inline void source_refresh(struct abi_cpu *c, u32 cpu, const str
 		return;
 	}
 	if (!(c->fresh_others >> source & 1))
-		c->now[source] = source_read_by(c, cpu, source, SOURCE_CALL);
+		c->now[source] = source_read(c, cpu, source);
 	c->fresh_others |= 1ull << source;
 }
 
@@ -299,7 +305,7 @@ static __always_inline bool slice_keeps(const struct abi_cpu *c, const struct ab
 static __always_inline u64 plain_read(struct abi_cpu *c, u32 cpu, u32 source)
 {
 	return source >= ABI_SOURCE_TRACEPOINT ? tracepoint_read(c, tracepoint_slot(source)) :
-						 source_read_by(c, cpu, source, SOURCE_HERE);
+						 source_read(c, cpu, source);
 }
 
 /*

@@ -36,18 +36,21 @@ static __always_inline u32 hit_due(const struct abi_cpu *c, u32 next)
 #define COUNTER_UNREAD (~0ull)	/* no sum of events is that */
 
 /* In counter.bpf.h. */
-extern __u64 counter_read(__u64 event, __u32 cpu);
+extern __u64 counter_read(__u64 event);
 
-static __always_inline bool source_is_counter(const struct abi_cpu *c, u32 source)
+/* The event whose counter can be read, or 0. */
+static __always_inline u64 source_event(const struct abi_cpu *c, u32 source)
 {
-	return reads_counters && source < ABI_DIRECT_SOURCES &&
-	       c->event[source] & ABI_EVENT_TRIED;
-}
+	u64 event;
 
-/* The events so far of a source that is a hardware counter, or COUNTER_UNREAD. */
-static __always_inline u64 source_counter(const struct abi_cpu *c, u32 cpu, u32 source)
-{
-	return source_is_counter(c, source) ? counter_read(c->event[source], cpu) : COUNTER_UNREAD;
+	if (!reads_counters)
+		return 0;
+	barrier_var(source);	/* or the verifier looks at the sources first, … */
+	if (source >= ABI_DIRECT_SOURCES)
+		return 0;
+	barrier_var(source);	/* … and the compiler hides their bounds from it */
+	event = c->event[source & (ABI_DIRECT_SOURCES - 1)];
+	return event & ABI_EVENT_TRIED ? event : 0;
 }
 
 extern int counters_try(__u32 cpu);

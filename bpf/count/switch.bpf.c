@@ -84,8 +84,7 @@ static __always_inline bool source_kept(struct abi_cpu *c, u32 cpu, u32 source)
 		       tracepoint_read(c, tracepoint_slot(source)) ==
 			       c->now[source & (ABI_ALL_SOURCES - 1)];
 	return !(switch_sources >> source & 1) &&
-	       source_read_by(c, cpu, source, SOURCE_HELPER) ==
-		       c->now[source & (ABI_ALL_SOURCES - 1)];
+	       source_read(c, cpu, source) == c->now[source & (ABI_ALL_SOURCES - 1)];
 }
 
 /* A member that may have missed events has lost a slice, and a record if it is logged. */

@@ -33,15 +33,14 @@ struct flush {
 	bool counters;
 };
 
-/* *counters: it also reads counters, and on this kernel that is worth a program's while. */
+/* *counters: it also reads counters. */
 static bool module_has_kfunc(bool *counters)
 {
 	struct btf *vmlinux = btf__load_vmlinux_btf();
 	struct btf *module = vmlinux ? btf__load_module_btf(PMCBPF_MSR_NAME, vmlinux) : NULL;
 	bool has = programs_btf_has(module, "pmcbpf_msr_read", BTF_KIND_FUNC);
 
-	*counters = programs_btf_has(module, "pmcbpf_counter_since", BTF_KIND_FUNC) &&
-		    programs_btf_has(vmlinux, "bpf_rdonly_cast", BTF_KIND_FUNC);
+	*counters = programs_btf_has(module, "pmcbpf_event_count", BTF_KIND_FUNC);
 	btf__free(module);
 	btf__free(vmlinux);
 	return has;

@@ -105,6 +105,8 @@ enum how {
 	HOW_SWITCHES,		/* the event of `perf record -e sched:sched_switch` */
 	HOW_WAKEUPS,		/* … of `perf record -g -e sched:sched_waking` */
 	HOW_FLOOR,		/* an empty BPF program at sched_switch */
+	HOW_FLOOR_CALL,		/* … at the entry of system calls */
+	HOW_FLOOR_CALLS,	/* … and another one at the exit */
 	HOW_COUNT
 };
 struct counters {

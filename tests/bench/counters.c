@@ -67,10 +67,21 @@ pmc_id_t pmc_open(const struct event *ev, pid_t pid, uint32_t flags)
 	return id;
 }
 
-/* In a process of its own, so that the measuring process has only a libpmc-compat user's state. */
-static pid_t floor_attach(void)
+static int floor_open(enum how how)
 {
-	struct floor_bpf *f;
+	struct floor_bpf *f = floor_bpf__open();
+
+	if (!f)
+		return -1;
+	bpf_program__set_autoload(f->progs.on_switch, how == HOW_FLOOR);
+	bpf_program__set_autoload(f->progs.on_call, how != HOW_FLOOR);
+	bpf_program__set_autoload(f->progs.on_return, how == HOW_FLOOR_CALLS);
+	return floor_bpf__load(f) ?: floor_bpf__attach(f);
+}
+
+/* In a process of its own, so that the measuring process has only a libpmc-compat user's state. */
+static pid_t floor_attach(enum how how)
+{
 	int ready[2];
 	pid_t pid;
 	char c;
@@ -80,8 +91,7 @@ static pid_t floor_attach(void)
 	pid = fork_child();
 	if (pid == 0) {
 		close(ready[0]);
-		f = floor_bpf__open_and_load();
-		if (!f || floor_bpf__attach(f))
+		if (floor_open(how))
 			die("the empty BPF program does not attach: %s", strerror(errno));
 		if (write(ready[1], "r", 1) != 1)
 			_exit(1);
@@ -171,8 +181,8 @@ void counters_open(struct counters *c, enum how how, const struct event *ev, uns
 {
 	memset(c, 0, sizeof(*c));
 	c->how = how;
-	if (how == HOW_FLOOR)
-		c->floor = floor_attach();
+	if (how == HOW_FLOOR || how == HOW_FLOOR_CALL || how == HOW_FLOOR_CALLS)
+		c->floor = floor_attach(how);
 	if (how_records(how))
 		records_open(c, pid);
 	if (how_logs(how))

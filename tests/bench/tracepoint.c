@@ -98,23 +98,32 @@ static double call_time(enum how how, const struct event *ev, unsigned int n)
 	return ns;
 }
 
+/* `floor`: one program that does nothing, instead of ours. */
 static void hit_test(const struct bench *b, const char *name, unsigned int first, unsigned int n,
 		     double goal)
 {
-	struct series base = { 0 }, ours = { 0 }, perf = { 0 };
+	struct series base = { 0 }, ours = { 0 }, perf = { 0 }, floor = { 0 };
 	const struct figure f = {
 		.name = name, .unit = b->unit, .ours = &ours, .other = &perf,
 		.other_name = "perf per task", .judge = JUDGE_RATIO, .goal = goal,
 	};
+	const struct figure alone = {
+		.name = "an empty program there", .unit = b->unit, .ours = &floor, .other = &perf,
+		.other_name = "perf per task", .judge = JUDGE_NOT,
+	};
 
 	for (unsigned int i = 0; i < b->reps; i++) {
 		add(&base, call_time(HOW_BASE, NULL, 0));
+		add(&floor, call_time(HOW_FLOOR_CALL, NULL, 0));
 		add(&ours, call_time(HOW_OURS, &tracepoint_events[first], n));
 		add(&perf, call_time(HOW_PERF, &tracepoint_events[first], n));
 	}
 	subtract(&ours, &base);
 	subtract(&perf, &base);
+	subtract(&floor, &base);
 	report(&f);
+	if (n == 1)
+		report(&alone);
 }
 
 /* Ours is sampled; perf evaluates a filter before it samples or counts. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The program of kfunc.h, instruction by instruction: values[cpu] = pmcbpf_msr_read(reg). */
+/* The program of kfunc.h, instruction by instruction: values[cpu] = function(argument). */
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <errno.h>
@@ -31,10 +31,11 @@ static int module_btf(void)
 	return -1;
 }
 
-static int load(struct kfunc *k, uint32_t reg, int function, int tracepoint)
+static int load(struct kfunc *k, uint64_t argument, int function, int tracepoint)
 {
 	struct bpf_insn code[] = {
-		{ .code = BPF_ALU | BPF_MOV | BPF_K, .dst_reg = 1, .imm = (int32_t)reg },
+		{ .code = BPF_LD | BPF_IMM | BPF_DW, .dst_reg = 1, .imm = (int32_t)argument },
+		{ .imm = (int32_t)(argument >> 32) },
 		{ .code = BPF_JMP | BPF_CALL, .src_reg = BPF_PSEUDO_KFUNC_CALL, .off = 1,
 		  .imm = function },
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = 6, .src_reg = 0 },
@@ -61,7 +62,7 @@ static int load(struct kfunc *k, uint32_t reg, int function, int tracepoint)
 	return k->link < 0 ? -1 : 0;
 }
 
-int kfunc_load(struct kfunc *k, uint32_t reg)
+int kfunc_load(struct kfunc *k, const char *name, uint64_t argument)
 {
 	struct btf *kernel = btf__load_vmlinux_btf();
 	struct btf *module = kernel ? btf__load_module_btf(PMCBPF_MSR_NAME, kernel) : NULL;
@@ -69,7 +70,7 @@ int kfunc_load(struct kfunc *k, uint32_t reg)
 
 	if (!module)
 		goto out;
-	function = btf__find_by_name_kind(module, "pmcbpf_msr_read", BTF_KIND_FUNC);
+	function = btf__find_by_name_kind(module, name, BTF_KIND_FUNC);
 	tracepoint = btf__find_by_name_kind(kernel, "btf_trace_sched_switch", BTF_KIND_TYPEDEF);
 	if (function < 0 || tracepoint < 0)
 		goto out;
@@ -77,7 +78,7 @@ int kfunc_load(struct kfunc *k, uint32_t reg)
 	k->map = bpf_map_create(BPF_MAP_TYPE_ARRAY, "values", sizeof(uint32_t),
 				CPUS * sizeof(uint64_t), 1, NULL);
 	if (k->btf >= 0 && k->map >= 0)
-		result = load(k, reg, function, tracepoint);
+		result = load(k, argument, function, tracepoint);
 out:
 	saved = errno;
 	if (result)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The smallest program that calls pmcbpf_msr_read(), without a daemon and without clang. */
+/* The smallest program that calls a function of the module, without a daemon and without clang. */
 #ifndef VM_KFUNC_H
 #define VM_KFUNC_H
 
@@ -9,10 +9,10 @@ struct kfunc {
 	int map, program, link, btf;	/* -1: none */
 };
 
-/* Reads `reg` at every context switch from now on; -1 with errno. */
-int kfunc_load(struct kfunc *k, uint32_t reg);
+/* Calls the function with that argument at every context switch from now on; -1 with errno. */
+int kfunc_load(struct kfunc *k, const char *function, uint64_t argument);
 void kfunc_free(struct kfunc *k);
-/* The last value read on that CPU. */
+/* The last value that it returned on that CPU. */
 int kfunc_value(const struct kfunc *k, unsigned int cpu, uint64_t *value);
 
 /*

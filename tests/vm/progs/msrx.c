@@ -6,12 +6,14 @@
  *	open	close	version		list REG:READ:WRITE...	raw VERSION N RESERVED [ADDRESS]
  *	read REG CPU	write REG CPU VALUE	at CPU		other REG CPU	user UID
  *	row NAME REG CPU	get NAME [SIZE]	revoke NAME	drop NAME
- *	ioctl REQUEST ADDRESS	kfunc NAME REG	called NAME CPU	deny UID	! SHELL COMMAND
+ *	ioctl REQUEST ADDRESS	kfunc NAME REG	event NAME ADDRESS	called NAME CPU	deny UID
+ *	! SHELL COMMAND
  *
  * raw sends a list header as given, with entries 0, 1... that all have that word in `reserved`, or
  * at ADDRESS.  other reads /dev/cpu/CPU/msr.  at binds the client to a CPU; user gives up root.
- * kfunc has a program read the register at every context switch; called tells what it read last on
- * that CPU.  NAME is a letter.  deny has a security module refuse registers to tasks of that user.
+ * kfunc has a program read the register at every context switch, event a perf event at ADDRESS;
+ * called prints the last value that it read on that CPU.  NAME is a letter.  deny has a security
+ * module refuse registers to tasks of that user.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -203,12 +205,22 @@ static void do_ioctl(struct client *c)
 	answer(c, ioctl(c->dev, number(c, 1), number(c, 2)));
 }
 
-static void do_kfunc(struct client *c)
+static void call_at_switches(struct client *c, const char *function, uint64_t argument)
 {
 	struct kfunc *program = &c->program[name(c)];
 
 	kfunc_free(program);
-	answer(c, kfunc_load(program, (uint32_t)number(c, 2)));
+	answer(c, kfunc_load(program, function, argument));
+}
+
+static void do_kfunc(struct client *c)
+{
+	call_at_switches(c, "pmcbpf_msr_read", (uint32_t)number(c, 2));
+}
+
+static void do_event(struct client *c)
+{
+	call_at_switches(c, "pmcbpf_event_count", number(c, 2));
 }
 
 static void do_called(struct client *c)
@@ -234,7 +246,8 @@ static const struct {
 	{ "write", do_write },	   { "at", do_at },	    { "other", do_other },
 	{ "row", do_row },	   { "get", do_get },	    { "revoke", do_revoke },
 	{ "drop", do_drop },	   { "ioctl", do_ioctl },   { "kfunc", do_kfunc },
-	{ "called", do_called },   { "user", do_user },	    { "deny", do_deny },
+	{ "event", do_event },	   { "called", do_called }, { "user", do_user },
+	{ "deny", do_deny },
 };
 
 static void line(struct client *c, char *text)
