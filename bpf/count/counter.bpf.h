@@ -65,7 +65,7 @@ __noinline int counters_try(u32 cpu)
 	if (!c)
 		return 0;
 	untried = c->untried;
-	for (u32 i = 0; i < ABI_DIRECT_SOURCES; i++) {
+	for (u32 i = 0; i < ABI_DIRECT_SOURCES && untried >> i; i++) {
 		bit = 1ull << i;
 		if (!(untried & bit))
 			continue;

@@ -36,10 +36,18 @@ mount_tracefs() { [ -d /sys/kernel/tracing/events ] || mount -t tracefs tracefs 
 # Some hypervisors never report a breakpoint.  The registers are the machine's, so only one test at a time has them, until
 # it ends.  For use after start_daemon.
 have_breakpoints() {
-	pmccontrol -l | grep BREAKPOINT >/dev/null || return
+	local refusals
 	exec {BREAKPOINTS}>/tmp/pmcbpf-test.breakpoints
 	flock "$BREAKPOINTS"
+	breakpoints_listed && return
+	# Another test may have had all of them when this daemon started.
+	refusals=$(grep -c 'no breakpoints: ' "$DAEMON_LOG")
+	kill -HUP "$DAEMON_PID"
+	looked_again() { breakpoints_listed || [ "$(grep -c 'no breakpoints: ' "$DAEMON_LOG")" -gt "$refusals" ]; }
+	wait_for looked_again
+	breakpoints_listed
 }
+breakpoints_listed() { pmccontrol -l | grep BREAKPOINT >/dev/null; }
 need_breakpoints() { have_breakpoints || skip "the daemon found no breakpoints on this machine: pmccontrol --doctor"; }
 
 # A kernel whose system calls are trace events.
