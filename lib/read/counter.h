@@ -11,6 +11,9 @@
 
 #include <machine/cpufunc.h>
 
+/* Inlined without fail: the handler of trap.c finds the instructions in its section only. */
+#define COUNTER_INLINE static inline __attribute__((always_inline))
+
 #if !defined(__aarch64__)
 
 /* A cheap clock, exact to a few milliseconds, and the conversion of a time to its ticks. */
@@ -40,7 +43,7 @@ static inline bool counter_tsc(uint64_t *value)
 }
 
 /* `index` as in perf's mapped page, minus 1. */
-static inline bool counter_pmc(uint32_t index, uint64_t *value)
+COUNTER_INLINE bool counter_pmc(uint32_t index, uint64_t *value)
 {
 	*value = rdpmc(index);
 	return true;
@@ -77,7 +80,7 @@ static inline bool counter_tsc(uint64_t *value)
 	return false;
 }
 
-static inline bool counter_pmc(uint32_t index, uint64_t *value)
+COUNTER_INLINE bool counter_pmc(uint32_t index, uint64_t *value)
 {
 	if (index > 31)
 		return false;
@@ -128,7 +131,7 @@ static inline bool counter_tsc(uint64_t *value)
 	return false;
 }
 
-static inline bool counter_pmc(uint32_t index, uint64_t *value)
+COUNTER_INLINE bool counter_pmc(uint32_t index, uint64_t *value)
 {
 	return false;
 }

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +23,7 @@
 #define TIMES  5
 
 static int access_fd;
+static bool grouped;			/* the PMC that is read leads a group of two */
 static volatile sig_atomic_t handled;
 
 static void check(int result, const char *what)
@@ -85,12 +87,32 @@ static pmc_id_t allocate(const char *spec)
 	return id;
 }
 
+static pmc_id_t allocate_group(const char *spec)
+{
+	pmc_id_t id, member;
+	uint32_t group;
+
+	check(pmc_group_create(&group), "create");
+	check(pmc_allocate_group(spec, PMC_MODE_TC, 0, PMC_CPU_ANY, &id, 0), "allocate");
+	check(pmc_allocate_group("cpu_cycles", PMC_MODE_TC, 0, PMC_CPU_ANY, &member, 0),
+	      "allocate");
+	check(pmc_group_add(group, id, 1) || pmc_group_add(group, member, 0), "add");
+	check(pmc_group_commit(group), "commit");
+	return id;
+}
+
 static uint64_t value_of(pmc_id_t id)
 {
+	struct pmc_group_member members[2];
+	uint32_t n = 2;
 	pmc_value_t v;
 
-	check(pmc_read(id, &v), "read");
-	return v;
+	if (!grouped) {
+		check(pmc_read(id, &v), "read");
+		return v;
+	}
+	check(pmc_group_read(id, &n, members, NULL), "read the group");
+	return members[0].pm_value;
 }
 
 /* The minimum and maximum that a step has counted beyond its loop. */
@@ -141,7 +163,7 @@ static void steps(pmc_id_t id, struct range *r, uint64_t rounds)
 static int cmd_steps(const char *spec, uint64_t rounds, int late)
 {
 	struct range r = { .least = INT64_MAX, .most = INT64_MIN };
-	pmc_id_t read = allocate(spec), other = allocate(spec);
+	pmc_id_t read = grouped ? allocate_group(spec) : allocate(spec), other = allocate(spec);
 	pmc_value_t a, b;
 
 	if (!late)
@@ -199,6 +221,7 @@ static int usage(void)
 		"                                  counted after the last, and beyond another\n"
 		"                                  PMC's count; own signals\n"
 		"       revoke late SPEC ROUNDS    ... with a handler that comes after START\n"
+		"       revoke group SPEC ROUNDS   steps of a group's leader\n"
 		"       revoke cost SPEC           of a read: granted, revoked, granted\n");
 	return 2;
 }
@@ -213,7 +236,8 @@ int main(int argc, char **argv)
 	check(pmc_init(), "init");
 	if (!strcmp(argv[1], "cost") && argc == 3)
 		return cmd_cost(argv[2]);
-	if ((!strcmp(argv[1], "steps") || !strcmp(argv[1], "late")) && argc == 4)
+	grouped = !strcmp(argv[1], "group");
+	if ((grouped || !strcmp(argv[1], "steps") || !strcmp(argv[1], "late")) && argc == 4)
 		return cmd_steps(argv[2], strtoull(argv[3], NULL, 10), argv[1][0] == 'l');
 	return usage();
 }
