@@ -330,7 +330,7 @@ static void gates_registers(struct gates *g)
 			 l->at, m->kfunc ? "" : m->no_kfunc);
 	}
 	l = gate_begin(g);
-	text_add(l, "%u rows of class MSR: %u that the module reads, %u events of perf's", m->n,
+	text_add(l, "rows of class MSR: %u; the module reads %u, perf %u", m->n,
 		 module, perf);
 	gate_add(g, m->n ? WIRE_GATE_OPEN : WIRE_GATE_LIMITS, "registers", l->at,
 		 m->n ? "" : "the module, or a kernel with perf's msr PMU, gives some");
