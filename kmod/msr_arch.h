@@ -164,7 +164,7 @@ static __always_inline u32 counters_ask(void)
 /* MRS names its register in the instruction. */
 static inline u64 counter_read(u32 counter)
 {
-	switch (counter & 31) {
+	switch (counter) {
 	COUNTER(0); COUNTER(1); COUNTER(2); COUNTER(3); COUNTER(4); COUNTER(5); COUNTER(6);
 	COUNTER(7); COUNTER(8); COUNTER(9); COUNTER(10); COUNTER(11); COUNTER(12); COUNTER(13);
 	COUNTER(14); COUNTER(15); COUNTER(16); COUNTER(17); COUNTER(18); COUNTER(19); COUNTER(20);

@@ -29,9 +29,8 @@ __u64 counters_disagreed = 0;	/* comparisons that failed */
  * yet, so that it could agree by chance, or because an interrupt came between.  The daemon may put
  * another event there meanwhile.
  */
-__noinline bool counter_try(u32 cpu, u32 source)
+__noinline bool counter_try(struct abi_cpu *c, u32 cpu, u32 source)
 {
-	struct abi_cpu *c = bpf_map_lookup_elem(&cpus, &cpu);
 	u64 untried, *event, before, now, after;
 
 	if (!reads_counters || !c || source >= ABI_DIRECT_SOURCES)
@@ -70,7 +69,7 @@ __noinline int counters_try(u32 cpu)
 		if (!(untried & bit))
 			continue;
 		__sync_fetch_and_and(&c->untried, ~bit);
-		if (!counter_try(cpu, i))
+		if (!counter_try(c, cpu, i))
 			__sync_fetch_and_or(&c->untried, bit);
 	}
 	return 0;

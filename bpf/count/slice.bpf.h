@@ -31,7 +31,10 @@ static __always_inline u64 register_read(struct abi_cpu *c, u32 source)
 	return now == ~0ull ? source_lost(c, source) : last + ((now - last) & r->mask);
 }
 
-/* From Linux 6.2 on: with it, reading the kernel's memory takes one instruction. */
+/*
+ * From Linux 6.2 on: with it, reading the kernel's memory takes one instruction.  Libbpf cannot
+ * link two objects that call it.
+ */
 extern void *bpf_rdonly_cast(const void *address, __u32 type) __weak __ksym;
 
 /* A word of the kernel's memory; 0 if it cannot be read. */

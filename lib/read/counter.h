@@ -11,8 +11,11 @@
 
 #include <machine/cpufunc.h>
 
-/* Inlined without fail: the handler of trap.c finds the instructions in its section only. */
-#define COUNTER_INLINE static inline __attribute__((always_inline))
+/*
+ * The usual path of pmc_read() is inlined: every instruction counts.  So are the instructions that
+ * read counters, without fail: the handler of trap.c finds them in its section only.
+ */
+#define QUICK static inline __attribute__((always_inline))
 
 #if !defined(__aarch64__)
 
@@ -43,7 +46,7 @@ static inline bool counter_tsc(uint64_t *value)
 }
 
 /* `index` as in perf's mapped page, minus 1. */
-COUNTER_INLINE bool counter_pmc(uint32_t index, uint64_t *value)
+QUICK bool counter_pmc(uint32_t index, uint64_t *value)
 {
 	*value = rdpmc(index);
 	return true;
@@ -80,7 +83,7 @@ static inline bool counter_tsc(uint64_t *value)
 	return false;
 }
 
-COUNTER_INLINE bool counter_pmc(uint32_t index, uint64_t *value)
+QUICK bool counter_pmc(uint32_t index, uint64_t *value)
 {
 	if (index > 31)
 		return false;
@@ -131,7 +134,7 @@ static inline bool counter_tsc(uint64_t *value)
 	return false;
 }
 
-COUNTER_INLINE bool counter_pmc(uint32_t index, uint64_t *value)
+QUICK bool counter_pmc(uint32_t index, uint64_t *value)
 {
 	return false;
 }

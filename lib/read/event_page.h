@@ -15,9 +15,6 @@
 #define load(p)		(*(const volatile __typeof__(*(p)) *)(p))
 #define load_acquire(p) __atomic_load_n((p), __ATOMIC_ACQUIRE)
 
-/* The usual path of pmc_read() is inlined: every instruction counts. */
-#define QUICK static inline __attribute__((always_inline))
-
 /* State of an event according to its page, as its own thread sees it. */
 enum page_state {
 	PAGE_SILENT,		/* nothing: ask the kernel */

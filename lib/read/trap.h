@@ -33,7 +33,7 @@ bool trap_lately(void);
 extern volatile unsigned int trap_count;	/* the handler's */
 
 /* After trap_ready() only.  False also when the instruction trapped. */
-static inline __attribute__((always_inline)) bool trap_inline(uint32_t index, uint64_t *value)
+QUICK bool trap_inline(uint32_t index, uint64_t *value)
 {
 	unsigned int before = trap_count;
 

@@ -67,6 +67,7 @@ static int socket_try(const struct sockaddr_un *sun, pid_t *pid)
 static int socket_clear_stale(const struct sockaddr_un *sun, struct reason *why)
 {
 	long deadline = lockfile_deadline();
+	char listener[32] = "another process";
 	pid_t pid = -1;		/* not known yet */
 	struct stat st;
 	int err;
@@ -79,12 +80,11 @@ static int socket_clear_stale(const struct sockaddr_un *sun, struct reason *why)
 	do
 		err = socket_try(sun, &pid);
 	while (!err && pid && lockfile_outlasts(pid, deadline));
-	if (!err && pid <= 0)
-		return deny(why, -EADDRINUSE, "already running: another process listens on %s; "
-			    "stop it, or choose another socket with -s", sun->sun_path);
+	if (pid > 0)
+		snprintf(listener, sizeof(listener), "process %d", pid);
 	if (!err)
-		return deny(why, -EADDRINUSE, "already running: process %d listens on %s; stop it, "
-			    "or choose another socket with -s", pid, sun->sun_path);
+		return deny(why, -EADDRINUSE, "already running: %s listens on %s; stop it, or "
+			    "choose another socket with -s", listener, sun->sun_path);
 	if (err != -ECONNREFUSED)
 		return deny(why, err, "%s is in the way: %s", sun->sun_path, strerror(-err));
 	if (unlink(sun->sun_path) && errno != ENOENT)

@@ -176,12 +176,17 @@ static bool how_records(enum how how)
 	return how == HOW_RECORDS || how == HOW_SWITCHES || how == HOW_WAKEUPS;
 }
 
+static bool how_floors(enum how how)
+{
+	return how == HOW_FLOOR || how == HOW_FLOOR_CALL || how == HOW_FLOOR_CALLS;
+}
+
 void counters_open(struct counters *c, enum how how, const struct event *ev, unsigned int n,
 		   pid_t pid, bool descendants)
 {
 	memset(c, 0, sizeof(*c));
 	c->how = how;
-	if (how == HOW_FLOOR || how == HOW_FLOOR_CALL || how == HOW_FLOOR_CALLS)
+	if (how_floors(how))
 		c->floor = floor_attach(how);
 	if (how_records(how))
 		records_open(c, pid);

@@ -4,7 +4,7 @@ E2E_BATS := $(wildcard tests/e2e/*.bats)
 WIRECLIENT := $(O)/tests/wireclient
 WIRECLIENT_SRCS := $(wildcard tests/e2e/wire*.c)
 
-LINT_C  += $(WIRECLIENT_SRCS) tests/e2e/deep.c
+LINT_C  += $(WIRECLIENT_SRCS) tests/e2e/deep.c tests/e2e/usdt.c
 LINT_SH += tests/together tests/e2e/helpers.bash tests/e2e/ktr.bash tests/e2e/secrets.bash
 
 # Static, because tests exec it thousands of times; sanitizers refuse that.

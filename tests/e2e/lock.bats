@@ -31,6 +31,7 @@ begin_daemon() {
 }
 
 locked_or_ended() { [ -s "$LOCK" ] || process_gone "$DAEMON_PID"; }
+daemon_has_not_ended() { ! process_gone "$DAEMON_PID" || { cat "$BATS_TEST_TMPDIR/log" >&2; return 1; }; }
 answers_or_ends() { daemon_answers || process_gone "$DAEMON_PID"; }
 
 @test "a lock on the socket's folder does not prevent a start" {
@@ -62,7 +63,7 @@ answers_or_ends() { daemon_answers || process_gone "$DAEMON_PID"; }
 		kill -KILL "$first"
 		begin_daemon
 		wait_for answers_or_ends
-		! process_gone "$DAEMON_PID" || { cat "$BATS_TEST_TMPDIR/log" >&2; false; }
+		daemon_has_not_ended
 		daemon_answers
 		kill -KILL "$DAEMON_PID"
 		wait "$DAEMON_PID" "$first" || true
@@ -92,7 +93,7 @@ outlived() {
 	OTHERS=("$keeper")
 	begin_daemon
 	wait_for locked_or_ended
-	! process_gone "$DAEMON_PID" || { cat "$BATS_TEST_TMPDIR/log" >&2; false; }
+	daemon_has_not_ended
 	kill "$keeper"
 	wait_for answers_or_ends
 	daemon_answers

@@ -297,35 +297,7 @@ refused() {
 has_rows() { [ "$(wc -l <rows)" -ge 2 ]; }
 
 @test "USDT: all places of a probe count, and a semaphore is raised while it is counted" {
-	# What SDT_PROBE() of <sys/sdt.h> makes.
-	cat >usdt.c <<-'EOF'
-		#include <stdlib.h>
-		unsigned short semaphore __attribute__((section(".probes"), used));
-		#define SITE(name, semaphore) __asm__ volatile( \
-			"990: nop\n.pushsection .note.stapsdt,\"?\",\"note\"\n.balign 4\n" \
-			".4byte 992f-991f, 994f-993f, 3\n991: .asciz \"stapsdt\"\n992: .balign 4\n" \
-			"993: .8byte 990b\n.8byte _.stapsdt.base\n.8byte " semaphore "\n" \
-			".asciz \"demo\"\n.asciz \"" name "\"\n.asciz \"\"\n994: .balign 4\n.popsection\n" \
-			".ifndef _.stapsdt.base\n" \
-			".pushsection .stapsdt.base,\"aG\",\"progbits\",.stapsdt.base,comdat\n" \
-			".weak _.stapsdt.base\n.hidden _.stapsdt.base\n_.stapsdt.base: .space 1\n" \
-			".size _.stapsdt.base, 1\n.popsection\n.endif\n")
-		int main(int argc, char **argv)
-		{
-			int n = atoi(argv[1]), guarded = 0;
-			for (int i = 0; i < n; i++) {
-				SITE("plain", "0");
-				if (semaphore) {
-					guarded++;
-					SITE("guarded", "semaphore");
-				}
-				if (i % 2)
-					SITE("plain", "0");
-			}
-			return guarded != atoi(argv[2]);
-		}
-	EOF
-	gcc -O1 -o usdt usdt.c
+	gcc -O1 -o usdt "$BATS_TEST_DIRNAME/usdt.c"
 	./usdt 100 0
 	counts -p usdt:usdt:demo:plain ./usdt 100 0
 	counts_are 150

@@ -18,11 +18,6 @@ refused() {
 	[[ $status -ne 0 && $output == *"$1"* ]]
 }
 
-# address SYMBOL - of the workload, which is where it was linked to
-address() {
-	readelf -sW "${PMCBPF_VM_OVERLAY:-$VM_OUT/vm/overlay}/$VM_ARCH/usr/bin/load" | awk -v name="$1" '$8 == name { print "0x" $2; exit }'
-}
-
 # The call that `load calls=N` makes.
 kernel_function() {
 	case $VM_ARCH in
@@ -228,13 +223,6 @@ kernel_function() {
 	refused 'load has no symbol "load_wrod" (did you mean "load_word"?)' -p breakpoint:load_wrod:w
 }
 
-# guest_cc ARGUMENT... - the compiler for the guest's programs
-guest_cc() {
-	local machine=aarch64
-	[ "$VM_ARCH" = arm64 ] || machine=x86_64
-	"$machine-linux-gnu-gcc" "$@"
-}
-
 @test "an address is one of all programs that the target executes; lists have the class and the event" {
 	one_of_each
 	at=$(address load_word)
@@ -252,36 +240,7 @@ guest_cc() {
 
 @test "nothing is counted before START and ATTACH, nothing after STOP and DETACH" {
 	one_of_each
-	run vm_sh "$VM_AWAIT"'
-		cd /tmp; rm -f orders answers out.*; mkfifo orders
-		PMCBPF_SOCKET=/run/pmcbpf/pmc.sock wireclient hello orders <orders >answers & client=$!
-		exec 6>orders
-		orders=0
-		order() {
-			echo "$*" >&6
-			orders=$((orders + 1))
-			await 20000 "[ \$(grep -cx \"[.]\" answers) -ge $orders ]"
-			echo "$1: $(tail -n 2 answers | head -n 1)"
-		}
-		work() {
-			eval kill -USR1 "\$load$1"
-			await 20000 "[ \$(grep -c ^all out.$1) -eq 2 ]"
-		}
-		order caps 0x22 breakpoint $1 4 2 alloc 3 66 0 any 0
-		for n in 0 1 2 3 4 5; do
-			load -w stores=10 >out.$n & eval load$n=$!
-			await 20000 grep -q ready out.$n
-			[ $n -eq 0 ] || eval order attach "\$load$n"
-		done
-		work 1; order start
-		work 0; order read
-		work 2; order read; order stop
-		work 3; order read; order start
-		work 4; order read; order detach $load5
-		work 5; order read; order stop; order write 5; order read
-		kill $client $load0 $load1 $load2 $load3 $load4 $load5' "$(address load_word)"
-	echo "$output"
-	[ "$(sed -n 's/^read: read 0 //p' <<<"$output" | tr '\n' ' ')" = '0 10 10 20 20 5 ' ]
+	counts_between_start_and_stop stores=10 caps 0x22 breakpoint "$(address load_word)" 4 2 alloc 3 66 0 any 0
 }
 
 @test "stripped programs, variables of threads, and symbols that a program has twice" {

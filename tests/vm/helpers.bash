@@ -232,3 +232,51 @@ vm_stop() {
 	"$VM_DIR/guest" stop "$VM_ID"
 	unset VM_ID
 }
+
+# address SYMBOL - of the workload, which is where it was linked to
+address() {
+	readelf -sW "${PMCBPF_VM_OVERLAY:-$VM_OUT/vm/overlay}/$VM_ARCH/usr/bin/load" | awk -v name="$1" '$8 == name { print "0x" $2; exit }'
+}
+
+# guest_cc ARGUMENT... - the compiler for the guest's programs
+guest_cc() {
+	local machine=aarch64
+	[ "$VM_ARCH" = arm64 ] || machine=x86_64
+	"$machine-linux-gnu-gcc" "$@"
+}
+
+# counts_between_start_and_stop WORK ORDER... - six processes each do WORK, which is 10 events, before or after ATTACH,
+# START, STOP and DETACH of the PMC that wireclient's order allocates
+counts_between_start_and_stop() {
+	run vm_sh "$VM_AWAIT"'
+		cd /tmp; rm -f orders answers out.*; mkfifo orders
+		PMCBPF_SOCKET=/run/pmcbpf/pmc.sock wireclient hello orders <orders >answers & client=$!
+		exec 6>orders
+		orders=0
+		order() {
+			echo "$*" >&6
+			orders=$((orders + 1))
+			await 20000 "[ \$(grep -cx \"[.]\" answers) -ge $orders ]"
+			echo "$1: $(tail -n 2 answers | head -n 1)"
+		}
+		work() {
+			eval kill -USR1 "\$load$1"
+			await 20000 "[ \$(grep -c ^all out.$1) -eq 2 ]"
+		}
+		what=$1; shift
+		order "$@"
+		for n in 0 1 2 3 4 5; do
+			load -w $what >out.$n & eval load$n=$!
+			await 20000 grep -q ready out.$n
+			[ $n -eq 0 ] || eval order attach "\$load$n"
+		done
+		work 1; order start
+		work 0; order read
+		work 2; order read; order stop
+		work 3; order read; order start
+		work 4; order read; order detach $load5
+		work 5; order read; order stop; order write 5; order read
+		kill $client $load0 $load1 $load2 $load3 $load4 $load5' "$@"
+	echo "$output"
+	[ "$(sed -n 's/^read: read 0 //p' <<<"$output" | tr '\n' ' ')" = '0 10 10 20 20 5 ' ]
+}

@@ -20,6 +20,29 @@ counts_are() {
 	counts_are 300 900 900
 }
 
+# offset SYMBOL - of the workload, in its file
+offset() {
+	local program=${PMCBPF_VM_OVERLAY:-$VM_OUT/vm/overlay}/$VM_ARCH/usr/bin/load text at
+	read -r text at < <(readelf -SW "$program" | awk '{ sub(/^ *\[ *[0-9]+\] */, "") } $1 == ".text" { print $3, $4 }')
+	printf '0x%x\n' $(($(address "$1") - 0x$text + 0x$at))
+}
+
+@test "nothing is counted before START and ATTACH, nothing after STOP and DETACH" {
+	counts_between_start_and_stop calls=10 caps 0x20 tracepoint probe:load_call \
+		probe 1 /usr/bin/load "$(offset load_call)" alloc 3 67 0 any 0
+}
+
+@test "USDT: all places of a probe count, and a semaphore is raised while it is counted" {
+	guest_cc -O1 -static -o "$BATS_TEST_TMPDIR/usdt" "$VM_DIR/../e2e/usdt.c"
+	vm_put "$BATS_TEST_TMPDIR/usdt" /tmp/usdt
+	run_counts -p usdt:/tmp/usdt:demo:plain /tmp/usdt 100 0
+	counts_are 150
+	run_counts -d -p usdt:/tmp/usdt:demo:plain -p usdt:/tmp/usdt:demo:guarded sh -c '/tmp/usdt 100 100 && /tmp/usdt 10 10'
+	counts_are 165 110
+	# When nobody counts, it is 0 again, as soon as the kernel has removed the probe.
+	vm_until 60 '/tmp/usdt 100 0'
+}
+
 @test "moves between CPUs lose nothing" {
 	run_counts -p $CALL -p $RETURN -p CPU_MIGRATIONS load moves=200
 	[ "${counts[0]} ${counts[1]}" = "200 200" ]

@@ -70,6 +70,13 @@ answers() {
 	has " MSR-WIDE "
 }
 
+@test "a process's MSR-TSC runs while the process does, as its CPU time" {
+	run_counts -d -p MSR-TSC -p TASK_CLOCK load spins=200000000
+	running=$((1000 * counts[0] / counts[1]))
+	run_counts -d -p MSR-TSC -p TASK_CLOCK sh -c 'sleep 1; load spins=200000000'
+	is $((1000 * counts[0] / counts[1])) $running $((running / 10))
+}
+
 @test "a CPU's register counts the differences of the values written to it" {
 	answers 'read: 1000' 'read: 0' 'read: 18446744073709551566' 'read: 5' 'read: 32' 'read: 34' 'read: 65569' <<-'END'
 		! regs 1:0x402:100 0:0x402:7 1:0x406:0xfff0

@@ -20,6 +20,10 @@ counts_are() {
 	counts_are 300 900
 }
 
+@test "nothing is counted before START and ATTACH, nothing after STOP and DETACH" {
+	counts_between_start_and_stop calls=10 caps 0x20 tracepoint $ENTER alloc 3 65 0 any 0
+}
+
 @test "moves between CPUs lose nothing" {
 	run_counts -p $ENTER -p CPU_MIGRATIONS load moves=200
 	[ "${counts[0]}" -eq 200 ]
