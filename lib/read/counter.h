@@ -45,11 +45,20 @@ static inline bool counter_tsc(uint64_t *value)
 	return true;
 }
 
-/* `index` as in perf's mapped page, minus 1. */
-QUICK bool counter_pmc(uint32_t index, uint64_t *value)
+QUICK bool counter_valid(uint32_t index)
 {
-	*value = rdpmc(index);
 	return true;
+}
+
+/* `index` as in perf's mapped page, minus 1; a valid one. */
+QUICK uint64_t counter_pmc(uint32_t index)
+{
+	return rdpmc(index);
+}
+
+/* Before the first of several counter_pmc(): instructions until here are counted. */
+QUICK void counter_begin(void)
+{
 }
 
 static inline uintptr_t counter_pc(const ucontext_t *uc)
@@ -83,12 +92,19 @@ static inline bool counter_tsc(uint64_t *value)
 	return false;
 }
 
-QUICK bool counter_pmc(uint32_t index, uint64_t *value)
+QUICK bool counter_valid(uint32_t index)
 {
-	if (index > 31)
-		return false;
-	*value = rdpmc(index);
-	return true;
+	return index <= 31;
+}
+
+QUICK uint64_t counter_pmc(uint32_t index)
+{
+	return rdpmc_unordered(index);
+}
+
+QUICK void counter_begin(void)
+{
+	__asm__ __volatile__("isb" : : : "memory");
 }
 
 /* The counter itself: CLOCK_MONOTONIC_COARSE would cost a call into the vDSO. */
@@ -134,9 +150,18 @@ static inline bool counter_tsc(uint64_t *value)
 	return false;
 }
 
-QUICK bool counter_pmc(uint32_t index, uint64_t *value)
+QUICK bool counter_valid(uint32_t index)
 {
 	return false;
+}
+
+QUICK uint64_t counter_pmc(uint32_t index)
+{
+	return 0;
+}
+
+QUICK void counter_begin(void)
+{
 }
 
 static inline uintptr_t counter_pc(const ucontext_t *uc)

@@ -15,41 +15,6 @@
 #define load(p)		(*(const volatile __typeof__(*(p)) *)(p))
 #define load_acquire(p) __atomic_load_n((p), __ATOMIC_ACQUIRE)
 
-/* State of an event according to its page, as its own thread sees it. */
-enum page_state {
-	PAGE_SILENT,		/* nothing: ask the kernel */
-	PAGE_MOVED,		/* it was changed meanwhile */
-	PAGE_SAVED,		/* not counting now; the page has the whole count */
-	PAGE_COUNTING,		/* the register, put right by the page */
-};
-
-/* Without `counter` it is the instruction itself: in functions of TRAP_SECTION. */
-QUICK enum page_state event_page(const struct perf_event_mmap_page *page, read_counter_fn *counter,
-				 uint64_t *value)
-{
-	uint32_t lock = load_acquire(&page->lock), index = load(&page->index);
-	uint32_t shift = 64 - load(&page->pmc_width);
-	struct perf_event_mmap_page cap = { .capabilities = load(&page->capabilities) };
-	uint64_t count = load(&page->offset), raw;
-
-	if (lock & 1)
-		return PAGE_MOVED;
-	/* cap_user_rdpmc alone proves nothing: Linux 6.1 sets it for software events. */
-	if (!cap.cap_bit0_is_deprecated || !cap.cap_user_rdpmc)
-		return PAGE_SILENT;
-	if (index) {
-		if (shift > 62 ||
-		    !(counter ? counter(index - 1, &raw) : trap_inline(index - 1, &raw)))
-			return PAGE_SILENT;
-		count += (uint64_t)((int64_t)(raw << shift) >> shift);
-	}
-	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	if (load(&page->lock) != lock)
-		return PAGE_MOVED;
-	*value = count;
-	return index ? PAGE_COUNTING : PAGE_SAVED;
-}
-
 /*
  * Reads the event, never a file that has taken its number: a read would take the program's bytes.
  * Not read(2): the C library would let the thread be cancelled there.

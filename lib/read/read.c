@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Computes a count without the daemon: one function for each enum wire_how. */
 #include <errno.h>
-#include <linux/perf_event.h>
 #include <sys/resource.h>
 #include <sys/single_threaded.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "event_page.h"
 #include "read.h"
 #include "read_how.h"
+#include "stay.h"
 
 #define READ_TRIES 1000		/* then the daemon, which is still writing, is asked */
 
@@ -140,7 +139,7 @@ static int how_events(const struct read_entry *e, uint64_t *value, struct reason
 			return err;
 		sum += one;
 	}
-	__atomic_store_n(slot->until, is_own(slot) &&
+	__atomic_store_n(&slot->stay->until, is_own(slot) &&
 			 event_page_ready(e->t, slot->events, slot->nevents) ?
 			 counter_clock() + counter_ticks(READ_CHECK_NS) : 0, __ATOMIC_RELAXED);
 	*value = sum;
@@ -208,40 +207,36 @@ static int register_none(struct reason *why)
 	return deny(why, -ENOSYS, "this PMC is not read from a register; use pmc_read()");
 }
 
-static bool register_untried(uint32_t index, uint64_t *value)
+/* If the instruction cannot be tried, the page is believed. */
+static bool register_reads(const struct read_table *t, uint32_t index)
 {
-	*value = 0;
-	return true;
+	uint64_t unused;
+
+	if (t->counter)
+		return t->counter(index, &unused);
+	return (!trap_ready() || trap_counter(index, &unused)) && !trap_lately();
 }
 
-/* 1: found; 0: this event is not on the CPU; -ENOSYS. */
-static int event_register(const struct read_table *t, const struct perf_event_mmap_page *page,
-			  uint32_t *index, struct reason *why)
+/* -EAGAIN: the event is not on this CPU. */
+static int register_here(const struct read_table *t, const struct read_slot *slot, uint32_t *index,
+			 struct reason *why)
 {
-	read_counter_fn *counter = t->counter;
-	enum page_state state = PAGE_SILENT;
-	uint64_t unused;
-	uint32_t now = 0;
+	const struct stay_source from = stay_alone(slot);
+	enum stay_state state = STAY_MOVING;
+	uint32_t found;
 
-	/* If the instruction cannot be tried, the page is believed. */
-	if (!counter)
-		counter = trap_ready() ? trap_counter : register_untried;
-	/* It must be the same before and after it was read. */
-	for (unsigned int tries = 0; page && tries < READ_TRIES; tries++) {
-		now = load(&page->index);
-		state = event_page(page, counter, &unused);
-		if (state != PAGE_MOVED &&
-		    (state != PAGE_COUNTING || (now && now == load(&page->index))))
-			break;
-	}
-	if (state < PAGE_SAVED || (!t->counter && trap_lately()))
+	for (unsigned int tries = 0; state == STAY_MOVING && tries < READ_TRIES; tries++)
+		state = stay_fill(slot->stay, &from);
+	if (state == STAY_ELSEWHERE || state == STAY_MOVING)
+		return -EAGAIN;
+	found = load(&slot->stay->kept[0].counter);
+	if (state == STAY_FORBIDDEN || !register_reads(t, found))
 		return deny(why, -ENOSYS, "the kernel does not let programs read this counter; "
 			    "/proc/sys/kernel/perf_user_access (arm64) or "
 			    "/sys/bus/event_source/devices/*/rdpmc (x86) is 1 where it does, "
 			    "when the PMC starts");
-	if (state == PAGE_COUNTING)
-		*index = now - 1;
-	return state == PAGE_COUNTING;
+	*index = found;
+	return 0;
 }
 
 int read_register(const struct read_table *t, uint32_t pmcid, uint32_t *index, struct reason *why)
@@ -249,7 +244,7 @@ int read_register(const struct read_table *t, uint32_t pmcid, uint32_t *index, s
 	const struct read_slot *slot = read_how_find(t, pmcid);
 	const struct wire_page_pmc *p;
 	uint64_t value;
-	int found = 0;
+	int err;
 
 	if (!slot)
 		return register_none(why);
@@ -263,13 +258,11 @@ int read_register(const struct read_table *t, uint32_t pmcid, uint32_t *index, s
 	if (!slot->tid || slot->tid != read_thread() || !__libc_single_threaded)
 		return deny(why, -ENOSYS, "a register counts for one thread, and this process "
 			    "has had several; use pmc_read()");
-	for (unsigned int i = 0; i < slot->nevents && !found; i++)
-		found = event_register(t, slot->events[i].page, index, why);
-	if (found)
-		return found < 0 ? found : 0;
+	err = register_here(t, slot, index, why);
+	if (err != -EAGAIN)
+		return err;
 	for (unsigned int i = 0; i < slot->nevents; i++) {
-		int err = event_value(&slot->events[i], &value, why);
-
+		err = event_value(&slot->events[i], &value, why);
 		if (err < 0)
 			return err;
 	}

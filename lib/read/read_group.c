@@ -1,98 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Groups of perf events.  Registers are read one right after the other, and the locks of all pages
- * are looked at before and after: if none has changed, the thread was on one CPU all the time, and
- * has not left it.  By the kernel, one read(2) returns a whole group.
+ * Groups of perf events: by registers, one right after the other, while the thread stays on its CPU
+ * (stay.h); by the kernel, one read(2) returns a whole group.
  */
 #include <errno.h>
 #include <sys/single_threaded.h>
 
 #include <pmc.h>
 
-#include "event_page.h"
 #include "read.h"
 #include "read_how.h"
+#include "stay.h"
 
 #define READ_GROUP_TRIES 100
-
-/* What the pages' locks were: the kernel only counts them up, and an odd one is held. */
-struct locks {
-	uint64_t sum;
-	uint32_t any;
-};
-
-/* False: a register cannot be read. */
-QUICK bool event_add(const struct perf_event_mmap_page *page, read_counter_fn *counter,
-		     struct locks *locks, uint64_t *sum)
-{
-	uint32_t lock = load_acquire(&page->lock), index = load(&page->index);
-	uint32_t shift = 64 - load(&page->pmc_width);
-	uint64_t count = load(&page->offset), raw;
-
-	locks->sum += lock;
-	locks->any |= lock;
-	if (index) {
-		if (shift > 62 ||
-		    !(counter ? counter(index - 1, &raw) : counter_pmc(index - 1, &raw)))
-			return false;
-		count += (uint64_t)((int64_t)(raw << shift) >> shift);
-	}
-	*sum += count;
-	return true;
-}
-
-QUICK uint64_t locks_now(const struct read_event *e, const struct read_event *end)
-{
-	uint64_t sum = 0;
-
-	for (; e < end; e++)
-		sum += load(&e->page->lock);
-	return sum;
-}
-
-/* Adds each event's count to its owner's value. */
-QUICK enum page_state pages_add(const struct read_group *g, read_counter_fn *counter,
-				struct pmc_group_member *members)
-{
-	const struct read_event *e = g->events, *end = e + g->groups * g->places;
-	enum page_state state = PAGE_SAVED;
-	struct locks locks = { .sum = 0 };
-	unsigned int traps = trap_count;
-
-	while (e < end) {
-		struct perf_event_mmap_page cap = {
-			.capabilities = load(&e->page->capabilities),
-		};
-
-		if (!cap.cap_bit0_is_deprecated || !cap.cap_user_rdpmc)
-			return PAGE_SILENT;
-		/* The first of a group shows where the thread is. */
-		if (load(&e->page->index))
-			state = PAGE_COUNTING;
-		for (const uint8_t *at = g->owner; at < g->owner + g->places; at++, e++)
-			if (!event_add(e->page, counter, &locks, &members[*at].pm_value))
-				return PAGE_SILENT;
-	}
-	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	if (!counter && trap_count != traps)
-		return PAGE_SILENT;
-	return locks.any & 1 || locks_now(g->events, end) != locks.sum ? PAGE_MOVED : state;
-}
-
-static TRAP_SECTION enum page_state pages_registers(const struct read_group *g,
-						    struct pmc_group_member *members)
-{
-	return pages_add(g, NULL, members);
-}
-
-/* Not inlined either, so that the usual path saves no registers for it. */
-static __attribute__((noinline)) enum page_state pages_tested(const struct read_group *g,
-							      read_counter_fn *counter,
-							      struct pmc_group_member *members)
-{
-	/* It is set; the compiler must not put the instructions here. */
-	return counter ? pages_add(g, counter, members) : PAGE_SILENT;
-}
 
 /* Asks the kernel, which also reports a group that has lost its counters. */
 static int group_ask(const struct read_table *t, struct read_group *g,
@@ -113,7 +33,7 @@ static int group_ask(const struct read_table *t, struct read_group *g,
 			members[g->owner[j]].pm_value += data[1 + j];
 	}
 	own = own && event_page_ready(t, g->events, g->groups * g->places);
-	__atomic_store_n(&g->until, own ? counter_clock() + counter_ticks(READ_CHECK_NS) : 0,
+	__atomic_store_n(&g->stay.until, own ? counter_clock() + counter_ticks(READ_CHECK_NS) : 0,
 			 __ATOMIC_RELAXED);
 	return READ_DONE;
 }
@@ -124,7 +44,7 @@ struct entries {
 	uint32_t any;
 };
 
-QUICK uint64_t entries_now(const struct read_group *g)
+static uint64_t entries_now(const struct read_group *g)
 {
 	uint64_t sum = 0;
 
@@ -134,7 +54,7 @@ QUICK uint64_t entries_now(const struct read_group *g)
 }
 
 /* Each member's value begins with its base.  False: the group does not count by these events. */
-QUICK bool entries_begin(const struct read_group *g, struct pmc_group_member *members,
+static bool entries_begin(const struct read_group *g, struct pmc_group_member *members,
 			 struct entries *entries)
 {
 	const struct wire_page_pmc *first = g->entry[0];
@@ -154,7 +74,7 @@ QUICK bool entries_begin(const struct read_group *g, struct pmc_group_member *me
 }
 
 /* Members that count by the event of another get its count.  False: something has changed. */
-QUICK bool entries_end(const struct read_group *g, struct pmc_group_member *members,
+static bool entries_end(const struct read_group *g, struct pmc_group_member *members,
 		       const struct entries *entries)
 {
 	for (unsigned int i = 0; g->places < g->members && i < g->members; i++) {
@@ -168,15 +88,6 @@ QUICK bool entries_end(const struct read_group *g, struct pmc_group_member *memb
 	return !(entries->any & 1) && entries_now(g) == entries->sum;
 }
 
-/* By the pages alone, for the only thread of a process. */
-QUICK enum page_state group_quick(const struct read_table *t, struct read_group *g,
-				  struct pmc_group_member *members)
-{
-	if (counter_clock() >= load(&g->until) || g->tid != read_thread())
-		return PAGE_SILENT;
-	return t->counter ? pages_tested(g, t->counter, members) : pages_registers(g, members);
-}
-
 /* NULL where the daemon has to be asked. */
 QUICK struct read_group *group_by_leader(const struct read_table *t, uint32_t leader)
 {
@@ -185,25 +96,59 @@ QUICK struct read_group *group_by_leader(const struct read_table *t, uint32_t le
 	return slot ? slot->group : NULL;
 }
 
-QUICK bool group_attempt(const struct read_table *t, uint32_t leader,
-			 struct pmc_group_member *members, uint32_t *n)
+/* By registers alone, for the only thread of a process. */
+QUICK bool group_current(struct read_group *g, read_counter_fn *counter,
+			 struct pmc_group_member *members)
 {
-	struct read_group *g = group_by_leader(t, leader);
-	struct entries entries;
+	return g->tid && stay_suffices(&g->stay, g->tid) &&
+	       stay_members(&g->stay, g->entry, g->pmcid, g->members, counter, members);
+}
 
-	if (!g || *n < g->members || !entries_begin(g, members, &entries) ||
-	    group_quick(t, g, members) != PAGE_COUNTING || !entries_end(g, members, &entries))
-		return false;
-	*n = g->members;
-	return true;
+static TRAP_SECTION bool group_registers(struct read_group *g, struct pmc_group_member *members)
+{
+	return group_current(g, NULL, members);
+}
+
+/* Not inlined either, so that the usual path saves no registers for it. */
+static __attribute__((noinline)) bool group_tested(struct read_group *g, read_counter_fn *counter,
+						   struct pmc_group_member *members)
+{
+	/* It is set; the compiler must not put the instructions here. */
+	return counter && group_current(g, counter, members);
+}
+
+QUICK bool group_quick(const struct read_table *t, struct read_group *g,
+		       struct pmc_group_member *members)
+{
+	return t->counter ? group_tested(g, t->counter, members) : group_registers(g, members);
+}
+
+/* After a look at all pages.  STAY_MOVING: try again; else only the kernel can be asked. */
+static enum stay_state group_look(const struct read_table *t, struct read_group *g,
+				  struct pmc_group_member *members)
+{
+	const struct stay_source from = {
+		.entry = g->entry, .pmcid = g->pmcid, .place = g->place, .owner = g->owner,
+		.events = g->events, .members = g->members, .places = g->places,
+		.groups = g->groups, .generation = g->generation,
+	};
+	enum stay_state state;
+
+	if (!g->tid || !stay_suffices(&g->stay, g->tid))
+		return STAY_FORBIDDEN;
+	state = stay_fill(&g->stay, &from);
+	return state == STAY_COUNTING && !group_quick(t, g, members) ? STAY_MOVING : state;
 }
 
 bool read_group_quick(struct read_shared *s, uint32_t leader, struct pmc_group_member *members,
 		      uint32_t *n)
 {
 	struct read_version *v = read_share_enter_alone(s);
-	bool done = v && group_attempt(&v->table, leader, members, n);
+	struct read_group *g = v ? group_by_leader(&v->table, leader) : NULL;
+	bool done = g && *n >= g->members && group_quick(&v->table, g, members);
 
+	if (done)
+		*n = g->members;
 	return v && read_share_leave_alone(s, v) && done;
 }
 
@@ -218,21 +163,19 @@ int read_group(const struct read_table *t, uint32_t leader,
 	if (!g)
 		return READ_ASK;
 	for (unsigned int tries = 0; tries < READ_GROUP_TRIES; tries++) {
-		enum page_state state = PAGE_SILENT;
-		int err = READ_DONE;
+		enum stay_state state = STAY_FORBIDDEN;
+		int err;
 
-		if (!entries_begin(g, members, &entries))
-			return READ_ASK;
 		if (__libc_single_threaded)
-			state = group_quick(t, g, members);
-		if (state == PAGE_MOVED)
+			state = group_look(t, g, members);
+		if (state == STAY_COUNTING)
+			return READ_DONE;
+		if (state == STAY_MOVING)
 			continue;
 		/* If no group counts here, the kernel is asked which has lost its counters. */
-		if (state != PAGE_COUNTING) {
-			if (!entries_begin(g, members, &entries))
-				return READ_ASK;
-			err = group_ask(t, g, members, why);
-		}
+		if (!entries_begin(g, members, &entries))
+			return READ_ASK;
+		err = group_ask(t, g, members, why);
 		if (err || entries_end(g, members, &entries))
 			return err;
 	}

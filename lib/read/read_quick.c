@@ -3,45 +3,9 @@
  * The usual path of pmc_read(), where every instruction counts.  A path that needs no system call
  * calls no function either, and so saves no registers; the others end in functions of their own.
  */
-#include "event_page.h"
 #include "read.h"
 #include "read_how.h"
-
-/*
- * Pages do not show that an event was lost on a CPU which the thread has left, nor that registers
- * have become forbidden: a slower read checks that from time to time (`until`).  That read was made
- * by this thread, so read_thread_id is set.
- */
-QUICK bool quick_suffices(const struct read_slot *slot)
-{
-	return slot->tid == read_thread_id && counter_clock() < load(slot->until);
-}
-
-/*
- * The sum of a thread's events, one for each CPU, without a system call.  The event of the CPU that
- * runs this must be counting: if none is, one has lost its counter, and the kernel is asked which.
- * It is asked as well when a page changes meanwhile, which is seldom.  A thread that moves between
- * two pages gets a sum between its counts before and after, as with any read.
- */
-QUICK bool quick_pages(const struct read_slot *slot, read_counter_fn *counter, uint64_t *sum)
-{
-	const struct read_event *e = slot->events, *end = e + slot->nevents;
-	bool counting = false;
-	uint64_t one = 0;
-
-	do {
-		enum page_state state = e->page ? event_page(e->page, counter, &one) :
-						  PAGE_SILENT;
-
-		if (state == PAGE_SILENT)
-			__atomic_store_n(slot->until, 0, __ATOMIC_RELAXED);
-		if (state < PAGE_SAVED)
-			return false;
-		counting |= state == PAGE_COUNTING;
-		*sum += one;
-	} while (++e < end);
-	return counting;
-}
+#include "stay.h"
 
 /* The result belongs to one state of the PMC only if the entry has not changed meanwhile. */
 QUICK bool quick_end(const struct wire_page_pmc *p, uint32_t seq, uint64_t result, uint64_t *value)
@@ -53,14 +17,42 @@ QUICK bool quick_end(const struct wire_page_pmc *p, uint32_t seq, uint64_t resul
 	return true;
 }
 
-QUICK bool quick_events(const struct read_slot *slot, read_counter_fn *counter, uint32_t seq,
-			uint64_t *value)
+/* The slot has a thread's events. */
+QUICK bool quick_events(const struct read_slot *slot, read_counter_fn *counter, uint64_t *value)
 {
-	uint64_t sum = load(&slot->entry->base);
+	struct pmc_group_member alone;
 
-	return slot->nevents && slot->generation == load(&slot->entry->generation) &&
-	       quick_suffices(slot) && quick_pages(slot, counter, &sum) &&
-	       quick_end(slot->entry, seq, sum, value);
+	if (!stay_suffices(slot->stay, slot->tid) ||
+	    !stay_members(slot->stay, &slot->entry, &slot->pmcid, 1, counter, &alone))
+		return false;
+	*value = alone.pm_value;
+	return true;
+}
+
+static TRAP_SECTION bool events_registers(const struct read_slot *slot, uint64_t *value)
+{
+	return quick_events(slot, NULL, value);
+}
+
+static __attribute__((noinline)) bool events_tested(const struct read_slot *slot,
+						    read_counter_fn *counter, uint64_t *value)
+{
+	/* It is set; the compiler must not put the instructions here. */
+	return counter && quick_events(slot, counter, value);
+}
+
+/* The thread may have come to this CPU since the last look at all pages. */
+static bool quick_all_events(const struct read_table *t, const struct read_slot *slot,
+			     uint64_t *value)
+{
+	const struct stay_source from = stay_alone(slot);
+
+	if (t->counter && events_tested(slot, t->counter, value))
+		return true;
+	if (!stay_suffices(slot->stay, slot->tid) ||
+	    stay_fill(slot->stay, &from) != STAY_COUNTING)
+		return false;
+	return t->counter ? events_tested(slot, t->counter, value) : events_registers(slot, value);
 }
 
 QUICK bool quick_counts(const struct read_table *t, const struct read_slot *slot, uint32_t seq,
@@ -71,7 +63,7 @@ QUICK bool quick_counts(const struct read_table *t, const struct read_slot *slot
 	return read_how_counts(t, slot->pos, &sum) && quick_end(slot->entry, seq, sum, value);
 }
 
-/* By a system call, or a test's counter. */
+/* By all pages, by a system call, or a test's counter. */
 static bool quick_call(const struct read_table *t, const struct read_slot *slot, uint64_t *value)
 {
 	const struct wire_page_pmc *p = slot->entry;
@@ -87,9 +79,9 @@ static bool quick_call(const struct read_table *t, const struct read_slot *slot,
 		sum += read_scale(load(&p->raw) + figure, load(&p->rate));
 		break;
 	case WIRE_HOW_EVENTS:
-		if (t->counter && slot->tid)
-			return quick_events(slot, t->counter, seq, value);
-		if (slot->tid || slot->nevents != 1 ||
+		if (slot->tid)
+			return quick_all_events(t, slot, value);
+		if (slot->nevents != 1 ||
 		    slot->generation != load(&p->generation) ||
 		    event_page_ask(slot->events, &figure, sizeof(figure)) != sizeof(figure))
 			return false;
@@ -123,12 +115,12 @@ TRAP_SECTION int read_quick(struct read_shared *s, uint32_t pmcid, uint64_t *val
 	if (!v)
 		return slow(pmcid, value);
 	slot = read_how_find(t, pmcid);
+	if (slot && slot->tid && !t->counter && quick_events(slot, NULL, value))
+		return read_share_leave_alone(s, v) ? 0 : slow(pmcid, value);
 	seq = slot ? load_acquire(&slot->entry->seq) : 1;
 	if (!(seq & 1) && load(&slot->entry->pmcid) == pmcid) {
 		how = load(&slot->entry->how);
-		if (how == WIRE_HOW_EVENTS && slot->tid && !t->counter)
-			done = quick_events(slot, NULL, seq, value);
-		else if (how == WIRE_HOW_COUNTS)
+		if (how == WIRE_HOW_COUNTS)
 			done = quick_counts(t, slot, seq, value);
 		else if (how == WIRE_HOW_VALUE)
 			done = quick_end(slot->entry, seq, load(&slot->entry->base), value);

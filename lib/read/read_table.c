@@ -41,7 +41,7 @@ static size_t page_size(void)
 
 /* The events of a slot, in a mapping of their own: START may be called in a signal handler. */
 struct event_block {
-	uint64_t until;
+	struct read_stay stay;
 	struct read_event events[];
 };
 
@@ -77,7 +77,7 @@ static void slot_close_group(struct read_slot *slot)
 static void slot_forget_events(struct read_slot *slot)
 {
 	slot->events = NULL;
-	slot->until = NULL;
+	slot->stay = NULL;
 	slot->nevents = 0;
 	slot->tid = 0;
 }
@@ -85,7 +85,7 @@ static void slot_forget_events(struct read_slot *slot)
 static void slot_close_events(struct read_slot *slot)
 {
 	events_close(slot->events, slot->nevents);
-	page_unmap(slot->until, block_size(slot->nevents));
+	page_unmap(slot->stay, block_size(slot->nevents));
 	slot_forget_events(slot);
 }
 
@@ -257,7 +257,7 @@ int read_table_events(struct read_table *t, uint32_t pmcid, uint32_t generation,
 	for (i = 0; i < n; i++)
 		event_take(&block->events[i], fds[i], tid);
 	slot->events = block->events;
-	slot->until = &block->until;
+	slot->stay = &block->stay;
 	slot->nevents = n;
 	slot->generation = generation;
 	slot->tid = tid;

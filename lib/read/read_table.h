@@ -27,6 +27,28 @@ struct read_event {
  */
 typedef bool read_counter_fn(uint32_t index, uint64_t *value);
 
+/* A count on the CPU where the thread is. */
+struct read_kept {
+	const struct perf_event_mmap_page *page;	/* NULL: it is the count of member `as` */
+	uint64_t rest;			/* what the register, or the other member's count, lacks */
+	uint32_t counter;		/* the register, as counter_pmc() takes it */
+	uint32_t shift;			/* bits of 64 that the register does not have */
+	uint32_t as;
+};
+
+/* What holds for a thread's own counts as long as it stays on its CPU: stay.h. */
+struct read_stay {
+	/*
+	 * For so long, on counter_clock(), pages and registers may be read: read(2) has proved that
+	 * no event was lost.
+	 */
+	uint64_t until;
+	uint64_t stamp;
+	uint32_t version;		/* odd while it is filled */
+	unsigned int n;			/* of `kept`; 0: none */
+	struct read_kept kept[WIRE_GROUP_MAX];
+};
+
 /*
  * A group that its owner reads: groups of perf events, of which the first of each reads the others.
  * Those of group g are events[g * places] and after; member i counts by the event at place[i].
@@ -34,8 +56,8 @@ typedef bool read_counter_fn(uint32_t index, uint64_t *value);
 struct read_group {
 	uint32_t generation;
 	unsigned int members, places, groups;
-	pid_t tid;			/* as in struct read_slot … */
-	uint64_t until;			/* … likewise */
+	pid_t tid;			/* as in struct read_slot */
+	struct read_stay stay;
 	uint64_t ran, since;		/* ns that it had run before `since` of CLOCK_MONOTONIC */
 	const struct wire_page_pmc *entry[WIRE_GROUP_MAX];
 	uint32_t pmcid[WIRE_GROUP_MAX];
@@ -57,11 +79,7 @@ struct read_slot {
 	 * other exists; 0: there were more, so only read(2) sums up all.
 	 */
 	pid_t tid;
-	/*
-	 * For so long, on counter_clock(), pages and registers may be read: read(2) has proved that
-	 * no event was lost.
-	 */
-	uint64_t *until;
+	struct read_stay *stay;
 	struct read_group *group;	/* that the PMC leads; NULL: none that can be read so */
 };
 

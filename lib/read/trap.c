@@ -107,5 +107,11 @@ bool trap_ready(void)
 
 TRAP_SECTION bool trap_counter(uint32_t index, uint64_t *value)
 {
-	return trap_inline(index, value);
+	unsigned int before = trap_count;
+
+	if (!counter_valid(index))
+		return false;
+	counter_begin();
+	*value = counter_pmc(index);
+	return trap_count == before;
 }

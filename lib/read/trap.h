@@ -27,20 +27,12 @@ bool trap_ready(void);
 /* Has one trapped in the last moments?  The first call after a trap begins them. */
 bool trap_lately(void);
 
-/* The section that the handler searches: functions with trap_inline() belong there. */
+/* The section that the handler searches: functions with counter_pmc() belong there. */
 #define TRAP_SECTION __attribute__((noinline, section("pmc_counter")))
 
 extern volatile unsigned int trap_count;	/* the handler's */
 
-/* After trap_ready() only.  False also when the instruction trapped. */
-QUICK bool trap_inline(uint32_t index, uint64_t *value)
-{
-	unsigned int before = trap_count;
-
-	return counter_pmc(index, value) && trap_count == before;
-}
-
-/* The same as a read_counter_fn. */
+/* A read_counter_fn, after trap_ready() only.  False also when the instruction trapped. */
 bool trap_counter(uint32_t index, uint64_t *value);
 
 #endif

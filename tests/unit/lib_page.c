@@ -20,7 +20,7 @@ static struct perf_event_mmap_page event[2];
 static struct read_event events[2];
 static struct read_shared shared = READ_SHARED_INITIALIZER(shared);
 static struct read_table *const table = &shared.first.table;
-static uint64_t until;
+static struct read_stay stay;
 static uint64_t registers[8];
 static unsigned int looks;
 static void (*meanwhile)(void);		/* between the loads from a page */
@@ -69,7 +69,7 @@ static int setup(void **state)
 	event[1].offset = 20;
 	registers[0] = 5;
 	registers[1] = 77;
-	until = UINT64_MAX;		/* no look at the kernel is due in a test */
+	stay = (struct read_stay){ .until = UINT64_MAX };	/* a test does not ask the kernel */
 	looks = 0;
 	meanwhile = NULL;
 	page.pmc[0] = (struct wire_page_pmc){ .how = WIRE_HOW_EVENTS, .pmcid = ID };
@@ -77,7 +77,7 @@ static int setup(void **state)
 				     .counter = counter };
 	table->slots[0] = (struct read_slot){ .pmcid = ID, .nevents = 2,
 					     .events = events, .tid = read_thread(),
-					     .until = &until, .entry = page.pmc };
+					     .stay = &stay, .entry = page.pmc };
 	return 0;
 }
 
@@ -85,7 +85,7 @@ static void expect(uint64_t wanted)
 {
 	uint64_t value = 7;
 
-	until = UINT64_MAX;
+	stay.until = UINT64_MAX;
 	assert_false(read_quick(&shared, ID, &value, not_quick));
 	assert_int_equal(value, wanted);
 }
@@ -94,7 +94,7 @@ static void expect_nothing(void)
 {
 	uint64_t value = 7;
 
-	until = UINT64_MAX;
+	stay.until = UINT64_MAX;
 	assert_true(read_quick(&shared, ID, &value, not_quick));
 	assert_int_equal(value, 7);
 }
@@ -122,6 +122,7 @@ static void test_width(void **state)
 			uint64_t start = -half + 3;	/* the last is just below the next wrap */
 
 			event[0].offset = (int64_t)(count - start);
+			event[0].lock += 2;
 			for (unsigned int s = 0; s < sizeof(steps) / sizeof(steps[0]); s++) {
 				registers[0] = (start + steps[s]) & mask;
 				registers[0] |= ~mask & 0xa5ull << 56;	/* arbitrary values */
@@ -137,6 +138,7 @@ static void test_presets(void **state)
 	page.pmc[0].base = UINT64_MAX;
 	expect(1024);
 	event[0].offset = -30;
+	event[0].lock += 2;
 	page.pmc[0].base = 0;
 	expect(UINT64_MAX - 4);
 }
@@ -198,7 +200,7 @@ static void test_counter_changes(void **state)
 	meanwhile = change_counter;
 	expect_nothing();
 	expect(1100 + 77 + 20);
-	assert_int_equal(looks, 2);
+	assert_int_equal(looks, 3);	/* the second in vain: of the register that it was */
 }
 
 static void migrate(void)
@@ -215,7 +217,28 @@ static void test_migration(void **state)
 	meanwhile = migrate;
 	expect_nothing();
 	expect(1008 - 50 + 77);
-	assert_int_equal(looks, 2);
+	assert_int_equal(looks, 3);
+}
+
+/*
+ * As long as the thread stays on its CPU, one page is read: the other one's content does not
+ * matter.  The kernel changes the lock of a page when the thread comes or goes.
+ */
+static void test_stay(void **state)
+{
+	expect(1025);
+	event[1].offset += 5;
+	registers[0] += 10;
+	expect(1035);
+	event[0].lock += 2;		/* it has been away */
+	expect(1040);
+	migrate();
+	expect(1008 - 50 + 77);
+	event[0].offset += 7;
+	registers[1]++;
+	expect(1008 - 50 + 78);
+	event[1].lock++;		/* the kernel is writing */
+	expect_nothing();
 }
 
 static void stop(void)
@@ -234,6 +257,7 @@ static void test_pmc_stops(void **state)
 
 static void restart(void)
 {
+	page.pmc[0].seq += 2;
 	page.pmc[0].generation++;
 }
 
@@ -358,8 +382,8 @@ int main(void)
 #define R(f) cmocka_unit_test_setup_teardown(f, setup_register, teardown_register)
 	const struct CMUnitTest tests[] = {
 		T(test_width), T(test_presets), T(test_no_index), T(test_odd), T(test_access_ends),
-		T(test_index_ends), T(test_counter_changes), T(test_migration), T(test_pmc_stops),
-		T(test_generation), cmocka_unit_test(test_scale), R(test_found),
+		T(test_index_ends), T(test_counter_changes), T(test_migration), T(test_stay),
+		T(test_pmc_stops), T(test_generation), cmocka_unit_test(test_scale), R(test_found),
 		R(test_not_running), R(test_no_register_now), R(test_none), R(test_no_access),
 	};
 

@@ -394,7 +394,7 @@ static void start_pages(struct pages *p, struct perf_event_mmap_page *page[2])
 /* However long the machine takes for the rest. */
 static void just_checked(struct pages *p)
 {
-	*p->table->slots[POS].until = UINT64_MAX;
+	p->table->slots[POS].stay->until = UINT64_MAX;
 }
 
 static void end_pages(struct perf_event_mmap_page *page[2])
@@ -419,12 +419,13 @@ static void test_registers(void **state)
 	registers[2] = 1ull << 47;	/* a counter of 48 bits that began below 0 */
 	just_checked(p);
 	expect(p, 1020 - (1ull << 47));
+	p->page->pmc[POS].seq += 2;
 	p->page->pmc[POS].base = 5;
 	registers[2] = 1;
 	just_checked(p);
 	expect(p, 1026);
 	/* Later it is proved again; the files are at their end, as lost events are. */
-	*p->table->slots[POS].until = counter_clock();
+	p->table->slots[POS].stay->until = counter_clock();
 	assert_int_equal(get(p, &value), -EBUSY);
 	end_pages(page);
 }

@@ -45,7 +45,8 @@ static int setup(void **state)
 	assert_non_null(group);
 	*group = (struct read_group){
 		.generation = 4, .members = MEMBERS, .places = PLACES, .groups = GROUPS,
-		.tid = read_thread(), .until = UINT64_MAX, .place = { 0, 1, 0 }, .owner = { 0, 1 },
+		.tid = read_thread(), .stay.until = UINT64_MAX, .place = { 0, 1, 0 },
+		.owner = { 0, 1 },
 	};
 	for (unsigned int i = 0; i < MEMBERS; i++) {
 		page.pmc[i] = (struct wire_page_pmc){
@@ -90,7 +91,7 @@ static bool read_it(struct pmc_group_member *members)
 {
 	uint32_t n = MEMBERS;
 
-	group->until = UINT64_MAX;
+	group->stay.until = UINT64_MAX;
 	return read_group_quick(&shared, ID, members, &n) && n == MEMBERS;
 }
 
@@ -103,18 +104,28 @@ static void assert_members(const struct pmc_group_member *members, uint64_t firs
 	assert_int_equal(members[2].pm_value, 20000 + first);
 }
 
-static void test_values(void **state)
+/* With a look at all pages. */
+static void read_slowly(struct pmc_group_member *members)
 {
-	struct pmc_group_member members[MEMBERS];
 	const struct read_group *g;
 	struct reason why;
 
-	assert_true(read_it(members));
-	assert_members(members, 1025, 2037);
-	group->until = UINT64_MAX;
+	group->stay.until = UINT64_MAX;
 	assert_int_equal(read_group(table, ID, members, &g, &why), READ_DONE);
 	assert_ptr_equal(g, group);
+}
+
+static void test_values(void **state)
+{
+	struct pmc_group_member members[MEMBERS];
+
+	read_slowly(members);
 	assert_members(members, 1025, 2037);
+	/* The events of another CPU do not matter as long as the thread stays on this one. */
+	event[3].offset += 7;
+	registers[1] += 3;
+	assert_true(read_it(members));
+	assert_members(members, 1025, 2040);
 }
 
 static void test_member(void **state)
@@ -126,7 +137,7 @@ static void test_member(void **state)
 	for (uint32_t i = 0; i < MEMBERS; i++) {
 		page.pmc[i].how = WIRE_HOW_EVENTS;
 		page.pmc[i].pmcid = ID + i;
-		group->until = UINT64_MAX;
+		group->stay.until = UINT64_MAX;
 		assert_int_equal(read_value(table, ID + i, &value, &why), READ_DONE);
 		assert_int_equal(value, counts[i]);
 	}
@@ -187,20 +198,45 @@ static void test_changes(void **state)
 
 	for (unsigned int i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
 		struct pmc_group_member members[MEMBERS];
-		const struct read_group *g;
-		struct reason why;
 
 		teardown(state);
 		setup(state);
+		read_slowly(members);
 		meanwhile = changes[i].change;
 		assert_false(read_it(members));
+		assert_null(meanwhile);
 		teardown(state);
 		setup(state);
 		meanwhile = changes[i].change;
-		assert_int_equal(read_group(table, ID, members, &g, &why), READ_DONE);
+		read_slowly(members);
 		assert_null(meanwhile);
 		assert_members(members, changes[i].first, changes[i].second);
+		assert_true(read_it(members));
+		assert_members(members, changes[i].first, changes[i].second);
 	}
+}
+
+/* A signal handler that reads the group, on the other CPU, between two registers. */
+static void move_and_read(void)
+{
+	struct pmc_group_member members[MEMBERS];
+
+	move();
+	read_slowly(members);
+	assert_members(members, 1006 + 120, 2008 + 130);
+}
+
+static void test_signal(void **state)
+{
+	struct pmc_group_member members[MEMBERS];
+
+	/* So that the locks of the one CPU become what those of the other one were. */
+	event[2].lock = event[3].lock = 0;
+	read_slowly(members);
+	meanwhile = move_and_read;
+	assert_false(read_it(members));
+	assert_true(read_it(members));
+	assert_members(members, 1006 + 120, 2008 + 130);
 }
 
 /* Then only the kernel or the daemon knows; there is no descriptor here, so it is the daemon. */
@@ -255,6 +291,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_member, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_room, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_changes, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_signal, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_asks, setup, teardown),
 	};
 

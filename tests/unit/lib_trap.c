@@ -173,7 +173,7 @@ static void case_read(void)
 	static struct read_event events[1];
 	static struct read_shared shared = READ_SHARED_INITIALIZER(shared);
 	struct read_table *t = &shared.first.table;
-	static uint64_t until;
+	static struct read_stay stay;
 	const uint64_t counts[] = { 100, 200, 300, 400 };
 	struct reason why = { "" };
 	uint32_t index;
@@ -191,19 +191,19 @@ static void case_read(void)
 	page.pmc[0] = (struct wire_page_pmc){ .how = WIRE_HOW_EVENTS, .pmcid = 9 };
 	*t = (struct read_table){ .alive = &alive, .page = &page, .top = 1 };
 	t->slots[0] = (struct read_slot){ .pmcid = 9, .nevents = 1, .events = events,
-					 .tid = read_thread(), .until = &until, .entry = page.pmc };
+					 .tid = read_thread(), .stay = &stay, .entry = page.pmc };
 	CHECK(read_quick(&shared, 9, &value, not_quick) == READ_ASK);
 	CHECK(read_value(t, 9, &value, &why) == READ_DONE && value == 100);
-	CHECK(until);
+	CHECK(stay.until);
 	CHECK(read_quick(&shared, 9, &value, not_quick) == READ_ASK);
-	CHECK(trap_lately() && !until);
+	CHECK(trap_lately() && !stay.until);
 	CHECK(read_value(t, 9, &value, &why) == READ_DONE && value == 200);
-	CHECK(!until && read_quick(&shared, 9, &value, not_quick) == READ_ASK);
+	CHECK(!stay.until && read_quick(&shared, 9, &value, not_quick) == READ_ASK);
 	CHECK(read_register(t, 9, &index, &why) == -ENOSYS);
 	/* And once more, after a while. */
 	pass(TRAP_REST_NS);
 	CHECK(read_value(t, 9, &value, &why) == READ_DONE && value == 300);
-	CHECK(until);
+	CHECK(stay.until);
 	CHECK(read_register(t, 9, &index, &why) == -ENOSYS && trap_lately());
 	CHECK(read_value(t, 9, &value, &why) == READ_DONE && value == 400);
 }

@@ -44,14 +44,13 @@ PMC_CPUFUNC uint64_t rdtsc(void)
 
 /*
  * The number of a register is part of the instruction, hence one case for each.  31 is the cycle
- * counter.  Instructions before the call are counted, those after it are not.
+ * counter.  The CPU may read it earlier, before instructions that precede the call.  n is below 32.
  */
-PMC_CPUFUNC uint64_t rdpmc(uint32_t n)
+PMC_CPUFUNC uint64_t rdpmc_unordered(uint32_t n)
 {
 	uint64_t value;
 
-	__asm__ __volatile__("isb" : : : "memory");
-	switch (n) {
+	switch (n & 31) {
 #define PMC_COUNTER(n)									\
 	case n:										\
 		__asm__ __volatile__("mrs %0, pmevcntr" #n "_el0" : "=r"(value));	\
@@ -68,8 +67,17 @@ PMC_CPUFUNC uint64_t rdpmc(uint32_t n)
 		__asm__ __volatile__("mrs %0, pmccntr_el0" : "=r"(value));
 		return value;
 	default:
-		__builtin_trap();
+		__builtin_unreachable();
 	}
+}
+
+/* Instructions before the call are counted, those after it are not. */
+PMC_CPUFUNC uint64_t rdpmc(uint32_t n)
+{
+	if (n > 31)
+		__builtin_trap();
+	__asm__ __volatile__("isb" : : : "memory");
+	return rdpmc_unordered(n);
 }
 
 #endif
