@@ -3,9 +3,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "thread.h"
+
+bool thread_alone(void)
+{
+	struct stat st;
+
+	/* The directory has one entry, and so one link, per thread, besides its own two. */
+	return stat("/proc/self/task", &st) == 0 && st.st_nlink == 3;
+}
 
 pid_t thread_process(pid_t tid)
 {

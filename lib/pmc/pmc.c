@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/single_threaded.h>
 #include <unistd.h>
@@ -200,14 +199,6 @@ PMC_API_PUBLIC int pmc_detach(pmc_id_t pmcid, pid_t pid)
 
 /* --- start, stop ----------------------------------------------------------------------------- */
 
-/* The directory has one entry, and so one link, per thread, besides its own two. */
-static bool process_single_threaded(void)
-{
-	struct stat st;
-
-	return stat("/proc/self/task", &st) == 0 && st.st_nlink == 3;
-}
-
 static int start_request(pmc_id_t pmcid, struct reason *why)
 {
 	struct wire_id_req req = { .pmcid = pmcid };
@@ -226,7 +217,7 @@ static int start_request(pmc_id_t pmcid, struct reason *why)
 	if (err)
 		return err;
 	/* The page of a CPU's event is of no use to a thread on another CPU. */
-	tid = x.nfds && !PMC_IS_SYSTEM_MODE(PMC_ID_TO_MODE(pmcid)) && process_single_threaded() ?
+	tid = x.nfds && !PMC_IS_SYSTEM_MODE(PMC_ID_TO_MODE(pmcid)) && thread_alone() ?
 		read_thread() : 0;
 	members = rep.members ? group_members(pmcid, group) : 0;
 	t = client_table_change(&pmc_lib);

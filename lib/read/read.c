@@ -34,12 +34,6 @@ uint64_t read_scale(uint64_t figure, uint32_t rate)
 
 /* --- perf events ------------------------------------------------------------------------------ */
 
-/* A page has the count of its own thread only; read(2) includes threads created later. */
-static bool is_own(const struct read_slot *slot)
-{
-	return slot->tid && __libc_single_threaded && slot->tid == read_thread();
-}
-
 static int event_value(const struct read_event *e, uint64_t *value, struct reason *why)
 {
 	uint64_t data[4];
@@ -126,6 +120,7 @@ static int how_events(const struct read_entry *e, uint64_t *value, struct reason
 {
 	const struct read_slot *slot = e->slot;
 	uint64_t sum = e->base, one = 0;
+	struct stay_source from;
 	unsigned int i;
 	int err;
 
@@ -139,9 +134,9 @@ static int how_events(const struct read_entry *e, uint64_t *value, struct reason
 			return err;
 		sum += one;
 	}
-	__atomic_store_n(&slot->stay->until, is_own(slot) &&
-			 event_page_ready(e->t, slot->events, slot->nevents) ?
-			 counter_clock() + counter_ticks(READ_CHECK_NS) : 0, __ATOMIC_RELAXED);
+	from = stay_alone(slot);
+	stay_check(e->t, slot->stay, slot->tid, &from,
+		   &(struct pmc_group_member){ .pm_value = sum });
 	*value = sum;
 	return READ_DONE;
 }

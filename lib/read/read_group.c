@@ -15,12 +15,11 @@
 #define READ_GROUP_TRIES 100
 
 /* Asks the kernel, which also reports a group that has lost its counters. */
-static int group_ask(const struct read_table *t, struct read_group *g,
-		     struct pmc_group_member *members, struct reason *why)
+static int group_ask(const struct read_group *g, struct pmc_group_member *members,
+		     struct reason *why)
 {
 	uint64_t data[1 + WIRE_GROUP_MAX];
 	const size_t size = (1 + g->places) * sizeof(data[0]);
-	bool own = g->tid && __libc_single_threaded && g->tid == read_thread();
 
 	for (unsigned int i = 0; i < g->groups; i++) {
 		ssize_t n = event_page_ask(&g->events[i * g->places], data, size);
@@ -32,9 +31,6 @@ static int group_ask(const struct read_table *t, struct read_group *g,
 		for (unsigned int j = 0; j < g->places; j++)
 			members[g->owner[j]].pm_value += data[1 + j];
 	}
-	own = own && event_page_ready(t, g->events, g->groups * g->places);
-	__atomic_store_n(&g->stay.until, own ? counter_clock() + counter_ticks(READ_CHECK_NS) : 0,
-			 __ATOMIC_RELAXED);
 	return READ_DONE;
 }
 
@@ -123,21 +119,13 @@ QUICK bool group_quick(const struct read_table *t, struct read_group *g,
 	return t->counter ? group_tested(g, t->counter, members) : group_registers(g, members);
 }
 
-/* After a look at all pages.  STAY_MOVING: try again; else only the kernel can be asked. */
-static enum stay_state group_look(const struct read_table *t, struct read_group *g,
-				  struct pmc_group_member *members)
+static struct stay_source group_source(const struct read_group *g)
 {
-	const struct stay_source from = {
+	return (struct stay_source){
 		.entry = g->entry, .pmcid = g->pmcid, .place = g->place, .owner = g->owner,
 		.events = g->events, .members = g->members, .places = g->places,
 		.groups = g->groups, .generation = g->generation,
 	};
-	enum stay_state state;
-
-	if (!g->tid || !stay_suffices(&g->stay, g->tid))
-		return STAY_FORBIDDEN;
-	state = stay_fill(&g->stay, &from);
-	return state == STAY_COUNTING && !group_quick(t, g, members) ? STAY_MOVING : state;
 }
 
 bool read_group_quick(struct read_shared *s, uint32_t leader, struct pmc_group_member *members,
@@ -157,17 +145,19 @@ int read_group(const struct read_table *t, uint32_t leader,
 	       struct reason *why)
 {
 	struct read_group *g = group_by_leader(t, leader);
+	struct stay_source from;
 	struct entries entries;
 
 	*group = g;
 	if (!g)
 		return READ_ASK;
+	from = group_source(g);
 	for (unsigned int tries = 0; tries < READ_GROUP_TRIES; tries++) {
 		enum stay_state state = STAY_FORBIDDEN;
 		int err;
 
 		if (__libc_single_threaded)
-			state = group_look(t, g, members);
+			state = stay_read(t, &g->stay, g->tid, &from, members);
 		if (state == STAY_COUNTING)
 			return READ_DONE;
 		if (state == STAY_MOVING)
@@ -175,9 +165,13 @@ int read_group(const struct read_table *t, uint32_t leader,
 		/* If no group counts here, the kernel is asked which has lost its counters. */
 		if (!entries_begin(g, members, &entries))
 			return READ_ASK;
-		err = group_ask(t, g, members, why);
-		if (err || entries_end(g, members, &entries))
+		err = group_ask(g, members, why);
+		if (err)
 			return err;
+		if (entries_end(g, members, &entries)) {
+			stay_check(t, &g->stay, g->tid, &from, members);
+			return READ_DONE;
+		}
 	}
 	return READ_ASK;
 }

@@ -29,11 +29,6 @@ QUICK bool quick_events(const struct read_slot *slot, read_counter_fn *counter, 
 	return true;
 }
 
-static TRAP_SECTION bool events_registers(const struct read_slot *slot, uint64_t *value)
-{
-	return quick_events(slot, NULL, value);
-}
-
 static __attribute__((noinline)) bool events_tested(const struct read_slot *slot,
 						    read_counter_fn *counter, uint64_t *value)
 {
@@ -46,13 +41,14 @@ static bool quick_all_events(const struct read_table *t, const struct read_slot 
 			     uint64_t *value)
 {
 	const struct stay_source from = stay_alone(slot);
+	struct pmc_group_member alone;
 
 	if (t->counter && events_tested(slot, t->counter, value))
 		return true;
-	if (!stay_suffices(slot->stay, slot->tid) ||
-	    stay_fill(slot->stay, &from) != STAY_COUNTING)
+	if (stay_read(t, slot->stay, slot->tid, &from, &alone) != STAY_COUNTING)
 		return false;
-	return t->counter ? events_tested(slot, t->counter, value) : events_registers(slot, value);
+	*value = alone.pm_value;
+	return true;
 }
 
 QUICK bool quick_counts(const struct read_table *t, const struct read_slot *slot, uint32_t seq,

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* See stay.h. */
+#include <sys/single_threaded.h>
+
+#include "lib/base/thread.h"
 #include "stay.h"
 
 /* Locks of pages and numbers of entries: they only go up, and an odd one is held. */
@@ -122,4 +125,50 @@ enum stay_state stay_fill(struct read_stay *s, const struct stay_source *from)
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	__atomic_store_n(&s->version, version + 2, __ATOMIC_RELAXED);
 	return state;
+}
+
+static TRAP_SECTION bool members_registers(struct read_stay *s, const struct stay_source *from,
+					   struct pmc_group_member *members)
+{
+	return stay_members(s, from->entry, from->pmcid, from->members, NULL, members);
+}
+
+static __attribute__((noinline)) bool members_tested(const struct read_table *t,
+						     struct read_stay *s,
+						     const struct stay_source *from,
+						     struct pmc_group_member *members)
+{
+	/* It is set; the compiler must not put the instructions here. */
+	return t->counter &&
+	       stay_members(s, from->entry, from->pmcid, from->members, t->counter, members);
+}
+
+enum stay_state stay_read(const struct read_table *t, struct read_stay *s, pid_t tid,
+			  const struct stay_source *from, struct pmc_group_member *members)
+{
+	enum stay_state state = tid && stay_suffices(s, tid) ? stay_fill(s, from) : STAY_FORBIDDEN;
+
+	if (state != STAY_COUNTING)
+		return state;
+	return (t->counter ? members_tested(t, s, from, members) :
+			     members_registers(s, from, members)) ? STAY_COUNTING : STAY_MOVING;
+}
+
+void stay_check(const struct read_table *t, struct read_stay *s, pid_t tid,
+		const struct stay_source *from, const struct pmc_group_member *asked)
+{
+	bool own = tid && __libc_single_threaded && tid == read_thread() &&
+		   event_page_ready(t, from->events, from->groups * from->places) && thread_alone();
+	struct pmc_group_member shown[WIRE_GROUP_MAX];
+
+	__atomic_store_n(&s->until, own ? counter_clock() + counter_ticks(READ_CHECK_NS) : 0,
+			 __ATOMIC_RELAXED);
+	if (!own)
+		return;
+	own = stay_read(t, s, tid, from, shown) == STAY_COUNTING;
+	/* Pages lack what a thread has counted that still runs, or that has just ended. */
+	for (unsigned int i = 0; own && i < from->members; i++)
+		own = shown[i].pm_value >= asked[i].pm_value;
+	if (!own)
+		__atomic_store_n(&s->until, 0, __ATOMIC_RELAXED);
 }

@@ -48,6 +48,18 @@ enum stay_state {
 /* Looks at all pages. */
 enum stay_state stay_fill(struct read_stay *s, const struct stay_source *from);
 
+/* The same, and then the values of all members if they are to be had by registers. */
+enum stay_state stay_read(const struct read_table *t, struct read_stay *s, pid_t tid,
+			  const struct stay_source *from, struct pmc_group_member *members);
+
+/*
+ * After the kernel has been asked, and has reported these values: may the next readings use pages
+ * and registers?  Not if there is more than they show, as of threads that the C library does not
+ * know.
+ */
+void stay_check(const struct read_table *t, struct read_stay *s, pid_t tid,
+		const struct stay_source *from, const struct pmc_group_member *asked);
+
 /*
  * Pages do not show that an event was lost on a CPU which the thread has left, nor that registers
  * have become forbidden: a slower read checks that from time to time (`until`).  That read was made

@@ -4,11 +4,15 @@
  * takes no look at anything else; and which register it is: read_register().
  */
 #include <errno.h>
+#include <linux/futex.h>
 #include <linux/perf_event.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "lib/base/thread.h"
 #include "lib/read/read.h"
 #include "unit.h"
 
@@ -302,6 +306,58 @@ static int teardown_register(void **state)
 	return 0;
 }
 
+/* --- what pages do not show ------------------------------------------------------------------- */
+
+/* read(2) of both events.  Sets stay.until if the next readings may use pages. */
+static void ask(uint64_t each)
+{
+	uint64_t value;
+
+	stay.until = 0;
+	for (unsigned int i = 0; i < 2; i++) {
+		assert_int_equal(pwrite(events[i].own.fd, &each, sizeof(each), 0), sizeof(each));
+		lseek(events[i].own.fd, 0, SEEK_SET);
+	}
+	assert_int_equal(read_value(table, ID, &value, &why), READ_DONE);
+	assert_int_equal(value, 2 * each);
+}
+
+static void test_shows_all(void **state)
+{
+	ask(510);			/* the pages and the register have 1,020 */
+	assert_true(stay.until);
+	ask(511);			/* another thread has counted as well */
+	assert_false(stay.until);
+}
+
+static unsigned int ends;		/* a futex */
+
+static int other_thread(void *arg)
+{
+	while (!__atomic_load_n(&ends, __ATOMIC_ACQUIRE))
+		syscall(SYS_futex, &ends, FUTEX_WAIT_PRIVATE, 0, NULL);
+	syscall(SYS_exit, 0);
+	return 0;
+}
+
+/* The C library does not know it, as it knows nothing of io_uring's. */
+static void test_unknown_thread(void **state)
+{
+	static _Alignas(16) char stack[65536];
+	const int flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD |
+			  CLONE_SYSVSEM;
+
+	assert_true(clone(other_thread, stack + sizeof(stack), flags, NULL) > 0);
+	ask(1);
+	assert_false(stay.until);
+	__atomic_store_n(&ends, 1, __ATOMIC_RELEASE);
+	syscall(SYS_futex, &ends, FUTEX_WAKE_PRIVATE, 1);
+	while (!thread_alone())
+		sched_yield();
+	ask(1);
+	assert_true(stay.until);
+}
+
 static int get_register(uint32_t *index)
 {
 	*index = 77;
@@ -385,6 +441,7 @@ int main(void)
 		T(test_index_ends), T(test_counter_changes), T(test_migration), T(test_stay),
 		T(test_pmc_stops), T(test_generation), cmocka_unit_test(test_scale), R(test_found),
 		R(test_not_running), R(test_no_register_now), R(test_none), R(test_no_access),
+		R(test_shows_all), R(test_unknown_thread),
 	};
 
 	return cmocka_run_group_tests_name("lib_page", tests, NULL, NULL);

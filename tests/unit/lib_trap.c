@@ -194,17 +194,21 @@ static void case_read(void)
 					 .tid = read_thread(), .stay = &stay, .entry = page.pmc };
 	CHECK(read_quick(&shared, 9, &value, not_quick) == READ_ASK);
 	CHECK(read_value(t, 9, &value, &why) == READ_DONE && value == 100);
-	CHECK(stay.until);
+	CHECK(trap_count == 1 && trap_lately() && !stay.until);
 	CHECK(read_quick(&shared, 9, &value, not_quick) == READ_ASK);
-	CHECK(trap_lately() && !stay.until);
 	CHECK(read_value(t, 9, &value, &why) == READ_DONE && value == 200);
 	CHECK(!stay.until && read_quick(&shared, 9, &value, not_quick) == READ_ASK);
 	CHECK(read_register(t, 9, &index, &why) == -ENOSYS);
 	/* And once more, after a while. */
 	pass(TRAP_REST_NS);
 	CHECK(read_value(t, 9, &value, &why) == READ_DONE && value == 300);
-	CHECK(stay.until);
-	CHECK(read_register(t, 9, &index, &why) == -ENOSYS && trap_lately());
+	CHECK(trap_count == 2 && trap_lately() && !stay.until);
+	pass(TRAP_REST_NS);
+	CHECK(read_register(t, 9, &index, &why) == -ENOSYS && trap_count == 3);
+	/* Forbidden since the last check. */
+	stay.until = UINT64_MAX;
+	CHECK(read_quick(&shared, 9, &value, not_quick) == READ_ASK);
+	CHECK(trap_count == 4 && !stay.until);
 	CHECK(read_value(t, 9, &value, &why) == READ_DONE && value == 400);
 }
 
