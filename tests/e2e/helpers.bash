@@ -306,7 +306,8 @@ ask() {
 }
 
 # unless_hidden ANSWER: skips the test if the kernel has hidden a context switch of a target and the daemon
-# therefore reports the count as lost. unseen.bats tests that report itself.
+# therefore reports the count as lost. unseen.bats tests that report itself; tests/vm/hidden runs the skipped test in a
+# guest.
 unless_hidden() {
 	if [[ $1 == *"lost a time slice: this kernel has not reported a context switch"* ]]; then
 		skip "the kernel hid a context switch: $1"

@@ -17,9 +17,9 @@ VM_KMODS   := $(patsubst %,$(VM_OVERLAY)/kmod/%/pmcbpf_msr.ko,6.1-x86 6.12-x86 6
 # PMUs for tests, likewise.
 VM_KMODS   += $(patsubst %,$(VM_OVERLAY)/fakepmu/%/fakepmu.ko,6.1-x86 6.12-x86 6.1-arm64 6.12-arm64)
 
-CHECKS  += check-vm
+CHECKS  += check-vm check-hidden
 LINT_C  += tests/vm/agent.c tests/vm/pmu_probe.c tests/vm/libs.c $(addprefix tests/vm/progs/,load.c hog.c preempt.c stand.c unmaps.c regs.c msrx.c kfunc.c counters.c)
-LINT_SH += $(addprefix tests/vm/,fetch sysroot mkrootfs kmod matrix systemd init helpers.bash)
+LINT_SH += $(addprefix tests/vm/,fetch sysroot mkrootfs kmod matrix systemd host_disk hidden init helpers.bash)
 
 # vm_cc ARCH - compiler and flags for programs of that guest architecture
 vm_native  := $(shell dpkg --print-architecture)
@@ -160,7 +160,7 @@ $(VM_OVERLAY)/fakepmu/%/fakepmu.ko: $(wildcard tests/vm/fakepmu/*) tests/vm/head
 	$(call say,KMOD,fakepmu-$*)
 	$(Q)tests/vm/kmod $* $(@D) $(VM_OVERLAY) tests/vm/fakepmu fakepmu
 
-.PHONY: vm-fetch vm-kmod vm-progs vm-clients vm-truth vm-overlay vm-smoke check-vm
+.PHONY: vm-fetch vm-kmod vm-progs vm-clients vm-truth vm-overlay vm-smoke check-vm check-hidden
 vm-fetch:  ## download the kernels of the test guests into the cache
 	tests/vm/fetch kernel $(or $(VM_KERNELS),--all)
 	tests/vm/fetch headers 6.1-x86 6.12-x86 6.1-arm64 6.12-arm64
@@ -211,3 +211,6 @@ check-vm: vm-overlay  ## everything that needs test guests: all kernels, the arm
 		+ --kernel new-arm64 $(VM_EVERY) \
 		+ --kernel 6.1-x86 --kernel 6.12-arm64 --kernel new-x86 tests/vm/python.bats \
 		+ --role refused tests/vm/smoke.bats tests/vm/kernels.bats
+
+check-hidden: all $(E2E_NEEDS)  ## in a guest, the tests that had to be skipped because the kernel hid a context switch
+	$(Q)tests/vm/hidden '$(abspath $(O))' $(addprefix '$(O)'/check/,e2e.log sandbox.log)

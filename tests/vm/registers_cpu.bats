@@ -25,7 +25,7 @@ write_list() {
 		"0x406 0xffff 0 x86 any NARROW test" "0x40a 0xffff 0xff00 x86 admin CONTROL test" \
 		"0x10 0xffffffffffffffff 0 x86 any TSC test" "0xe8 0xffffffffffffffff 0 x86 any APERF test" \
 		"0xc0010299 0x1fffff 0 x86 any - test" "0xc001029b 0xffffffff 0 x86 any ENERGY.PKG test" \
-		"$@" >/tmp/msr.list' "$@"
+		"0x34 0xffffffff 0 x86 any SMI test" "$@" >/tmp/msr.list' "$@"
 }
 
 setup() {
@@ -63,18 +63,20 @@ answers() {
 	[[ $output != *APERF* && $output != *ENERGY* ]]
 	run vm pmccontrol --doctor
 	status_is 0
-	has $'\nok      module pmcbpf_msr: reads the 7 registers of /tmp/msr.list, for processes too'
+	has $'\nok      module pmcbpf_msr: reads the 8 registers of /tmp/msr.list, for processes too'
 	has "this CPU lacks 2 of them"
 	has "it taints the kernel"
 	run vm pmccontrol -l
 	has " MSR-WIDE "
 }
 
-@test "a process's MSR-TSC runs while the process does, as its CPU time" {
-	run_counts -d -p MSR-TSC -p TASK_CLOCK load spins=200000000
-	running=$((1000 * counts[0] / counts[1]))
-	run_counts -d -p MSR-TSC -p TASK_CLOCK sh -c 'sleep 1; load spins=200000000'
-	is $((1000 * counts[0] / counts[1])) $running $((running / 10))
+# As README shows it.
+@test "pmcstat -w: the time stamp counter and the SMIs of a CPU" {
+	run vm pmcstat -c 0 -w 1 -l 2 -s MSR-TSC -s MSR-SMI
+	echo "$output"
+	status_is 0
+	grep -qE '^# +s/00/MSR-TSC +s/00/MSR-SMI *$' <<<"$output"
+	[ "$(grep -cE '^ +[1-9][0-9]+ +0 *$' <<<"$output")" -eq 2 ]
 }
 
 @test "a CPU's register counts the differences of the values written to it" {
