@@ -451,6 +451,8 @@ sys.stdin.readline()" <hold >others 3>&- &
 }
 
 @test "privileged and other owners together: a register has one use, and both count exactly" {
+	# Of two registers that meet one access it reports the first.
+	! grep -q 'QEMU TCG' /proc/cpuinfo || skip "an emulated CPU"
 	client root
 	client user setpriv --reuid 65534 --regid 65534 --clear-groups
 	takes user 3 any
