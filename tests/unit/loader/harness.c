@@ -11,6 +11,7 @@
 #include "loader/pmc/pmc_release.h"
 
 #define MAX_ACTORS 32
+#define MAX_RULES  32
 
 struct daemon harness;
 bool harness_may_debug;
@@ -19,6 +20,9 @@ const char *harness_label, *harness_labels;
 pid_t harness_labelled;
 const char *harness_msr_list;
 static struct actor *actors[MAX_ACTORS];
+/* Rules of before: they may still decide for other actors. */
+static struct site_rules *earlier[MAX_RULES];
+static unsigned int nearlier;
 static struct reply answer;
 
 static int fake_cred(pid_t pid, struct cred *cred)
@@ -87,6 +91,8 @@ void harness_start(void)
 void harness_stop(void)
 {
 	daemon_free(&harness);
+	while (nearlier > 0)
+		site_free(earlier[--nearlier]);
 }
 
 void actor_join(struct actor *a, pid_t pid, uid_t uid)
@@ -121,7 +127,9 @@ void actor_rules(struct actor *a, const char *text)
 	const struct site_subject subject = { .uid = a->cred.uid[ID_REAL], .cgroup = "/" };
 	struct reason why;
 
-	/* Earlier rules may decide for other actors: they leave the memory with the test. */
+	if (nearlier == MAX_RULES)
+		abort();
+	earlier[nearlier++] = harness.site;
 	harness.site = calloc(1, sizeof(*harness.site));
 	if (!harness.site || site_text(harness.site, "test.conf", text, strlen(text), &why) ||
 	    site_settle(harness.site, NULL, NULL, NULL, &why))
