@@ -354,14 +354,18 @@ static __attribute__((noinline)) int read_slow_all(pmc_id_t leader, uint32_t *n,
 	return call_end_with(read_request(leader, n, members, times, &why), &why);
 }
 
+static int read_slow_members(pmc_id_t leader, uint32_t *n, struct pmc_group_member *members)
+{
+	return read_slow_all(leader, n, members, NULL);
+}
+
 PMC_API_PUBLIC int pmc_group_read(pmc_id_t leader, uint32_t *nmembers,
 				  struct pmc_group_member *members, struct pmc_group_times *times)
 {
-	if (__libc_single_threaded && nmembers && members && !times &&
-	    *nmembers <= PMC_GROUP_MAX_MEMBERS &&
-	    read_group_quick(&pmc_lib.reads, leader, members, nmembers))
-		return 0;
-	return read_slow_all(leader, nmembers, members, times);
+	if (!__libc_single_threaded || !nmembers || !members || times ||
+	    *nmembers > PMC_GROUP_MAX_MEMBERS)
+		return read_slow_all(leader, nmembers, members, times);
+	return read_group_quick(&pmc_lib.reads, leader, nmembers, members, read_slow_members);
 }
 
 static int pair_request(pmc_id_t pmcid, pmc_value_t *value, uint64_t *enabled, uint64_t *running,

@@ -100,23 +100,12 @@ QUICK bool group_current(struct read_group *g, read_counter_fn *counter,
 	       stay_members(&g->stay, g->entry, g->pmcid, g->members, counter, members);
 }
 
-static TRAP_SECTION bool group_registers(struct read_group *g, struct pmc_group_member *members)
-{
-	return group_current(g, NULL, members);
-}
-
-/* Not inlined either, so that the usual path saves no registers for it. */
+/* Not inlined, so that the usual path saves no registers for it. */
 static __attribute__((noinline)) bool group_tested(struct read_group *g, read_counter_fn *counter,
 						   struct pmc_group_member *members)
 {
 	/* It is set; the compiler must not put the instructions here. */
 	return counter && group_current(g, counter, members);
-}
-
-QUICK bool group_quick(const struct read_table *t, struct read_group *g,
-		       struct pmc_group_member *members)
-{
-	return t->counter ? group_tested(g, t->counter, members) : group_registers(g, members);
 }
 
 static struct stay_source group_source(const struct read_group *g)
@@ -128,16 +117,32 @@ static struct stay_source group_source(const struct read_group *g)
 	};
 }
 
-bool read_group_quick(struct read_shared *s, uint32_t leader, struct pmc_group_member *members,
-		      uint32_t *n)
+static __attribute__((noinline)) int group_otherwise(struct read_shared *s, struct read_version *v,
+						     uint32_t leader, uint32_t *n,
+						     struct pmc_group_member *members,
+						     read_group_slow_fn *slow)
 {
-	struct read_version *v = read_share_enter_alone(s);
-	struct read_group *g = v ? group_by_leader(&v->table, leader) : NULL;
-	bool done = g && *n >= g->members && group_quick(&v->table, g, members);
+	struct read_group *g = group_by_leader(&v->table, leader);
+	bool done = g && *n >= g->members && group_tested(g, v->table.counter, members);
 
 	if (done)
 		*n = g->members;
-	return v && read_share_leave_alone(s, v) && done;
+	return read_share_leave_alone(s, v) && done ? 0 : slow(leader, n, members);
+}
+
+TRAP_SECTION int read_group_quick(struct read_shared *s, uint32_t leader, uint32_t *n,
+				  struct pmc_group_member *members, read_group_slow_fn *slow)
+{
+	struct read_version *v = read_share_enter_alone(s);
+	struct read_group *g;
+
+	if (!v)
+		return slow(leader, n, members);
+	g = group_by_leader(&v->table, leader);
+	if (!g || v->table.counter || *n < g->members || !group_current(g, NULL, members))
+		return group_otherwise(s, v, leader, n, members, slow);
+	*n = g->members;
+	return read_share_leave_alone(s, v) ? 0 : slow(leader, n, members);
 }
 
 int read_group(const struct read_table *t, uint32_t leader,

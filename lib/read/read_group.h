@@ -21,10 +21,11 @@ int read_group_member(const struct read_table *t, uint32_t pmcid, uint64_t *valu
 		      struct reason *why);
 
 /*
- * One attempt, for the only thread of a process.  *n: the room, and then the number of members.
- * False: call read_group(); the room's content is undefined.
+ * One attempt, for the only thread of a process: returns 0, or the result of slow().  *n: the room,
+ * and then the number of members.  It may have stored members by then.
  */
-bool read_group_quick(struct read_shared *s, uint32_t leader,
-		      struct pmc_group_member *members, uint32_t *n);
+typedef int read_group_slow_fn(uint32_t leader, uint32_t *n, struct pmc_group_member *members);
+int read_group_quick(struct read_shared *s, uint32_t leader, uint32_t *n,
+		     struct pmc_group_member *members, read_group_slow_fn *slow);
 
 #endif
