@@ -40,11 +40,14 @@ static __attribute__((noinline)) bool events_tested(const struct read_slot *slot
 static bool quick_all_events(const struct read_table *t, const struct read_slot *slot,
 			     uint64_t *value)
 {
-	const struct stay_source from = stay_alone(slot);
 	struct pmc_group_member alone;
+	struct stay_source from;
 
+	if (!stay_suffices(slot->stay, slot->tid))
+		return false;
 	if (t->counter && events_tested(slot, t->counter, value))
 		return true;
+	from = stay_alone(slot);
 	if (stay_read(t, slot->stay, slot->tid, &from, &alone) != STAY_COUNTING)
 		return false;
 	*value = alone.pm_value;
