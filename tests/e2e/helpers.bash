@@ -65,7 +65,7 @@ need_unit() {
 }
 
 # Any expected event has occurred after so many seconds, on the slowest machine.
-PATIENCE=60
+PATIENCE=${PATIENCE:-60}
 
 # wait_for COMMAND...: until it succeeds.
 wait_for() {
