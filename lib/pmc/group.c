@@ -236,7 +236,8 @@ static int release_request(const pmc_id_t *ids, size_t n, struct reason *why)
 		int one = allocate_undo(ids[i], why);
 
 		released |= !one;
-		err = one ?: err;
+		if (one)
+			err = one;
 	}
 	return released ? 0 : err;
 }
@@ -350,7 +351,7 @@ static __attribute__((noinline)) int read_slow_all(pmc_id_t leader, uint32_t *n,
 {
 	struct reason why;
 
-	*why.text = '\0';
+	why.text[0] = '\0';
 	return call_end_with(read_request(leader, n, members, times, &why), &why);
 }
 
@@ -392,6 +393,6 @@ PMC_API_PUBLIC int pmc_read_pair(pmc_id_t pmcid, pmc_value_t *value, uint64_t *e
 {
 	struct reason why;
 
-	*why.text = '\0';
+	why.text[0] = '\0';
 	return call_end_with(pair_request(pmcid, value, enabled, running, &why), &why);
 }

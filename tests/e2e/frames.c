@@ -72,7 +72,7 @@ static uint64_t bias_of(int fd, uint64_t start, uint64_t offset)
 static struct python_process interpreter(void)
 {
 	char path[4096], line[8192], file[4096];
-	struct python_process p;
+	struct python_process p = { .runtime = 0 };
 	struct reason why;
 	FILE *maps;
 

@@ -32,7 +32,7 @@ static pthread_barrier_t both;
 static unsigned int rounds;
 static long ns;
 
-static void die(const char *what)
+static _Noreturn void die(const char *what)
 {
 	perror(what);
 	exit(1);
