@@ -49,24 +49,21 @@ static uint64_t entries_now(const struct read_group *g)
 	return sum;
 }
 
-/* Each member's value begins with its base.  False: the group does not count by these events. */
-static bool entries_begin(const struct read_group *g, struct pmc_group_member *members,
-			 struct entries *entries)
+/* Each member's value begins with its base. */
+static struct entries entries_begin(const struct read_group *g, struct pmc_group_member *members)
 {
-	const struct wire_page_pmc *first = g->entry[0];
+	struct entries entries = { .sum = 0 };
 
-	*entries = (struct entries){ .sum = 0 };
 	for (unsigned int i = 0; i < g->members; i++) {
 		uint32_t seq = load_acquire(&g->entry[i]->seq);
 
-		entries->sum += seq;
-		entries->any |= seq;
+		entries.sum += seq;
+		entries.any |= seq;
 		members[i] = (struct pmc_group_member){
 			.pm_pmcid = g->pmcid[i], .pm_value = load(&g->entry[i]->base),
 		};
 	}
-	return load(&first->pmcid) == g->pmcid[0] && load(&first->how) == WIRE_HOW_EVENTS &&
-	       load(&first->generation) == g->generation;
+	return entries;
 }
 
 /* Members that count by the event of another get its count.  False: something has changed. */
@@ -96,7 +93,7 @@ QUICK struct read_group *group_by_leader(const struct read_table *t, uint32_t le
 QUICK bool group_current(struct read_group *g, read_counter_fn *counter,
 			 struct pmc_group_member *members)
 {
-	return g->tid && stay_suffices(&g->stay, g->tid) &&
+	return stay_suffices(&g->stay, g->tid) &&
 	       stay_members(&g->stay, g->entry, g->pmcid, g->members, counter, members);
 }
 
@@ -168,7 +165,8 @@ int read_group(const struct read_table *t, uint32_t leader,
 		if (state == STAY_MOVING)
 			continue;
 		/* If no group counts here, the kernel is asked which has lost its counters. */
-		if (!entries_begin(g, members, &entries))
+		entries = entries_begin(g, members);
+		if (!stay_current(&from))
 			return READ_ASK;
 		err = group_ask(g, members, why);
 		if (err)

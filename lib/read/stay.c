@@ -56,7 +56,7 @@ static enum stay_state events_here(const struct stay_source *from, const struct 
 	return *here ? STAY_COUNTING : STAY_ELSEWHERE;
 }
 
-static bool entries_count(const struct stay_source *from)
+bool stay_current(const struct stay_source *from)
 {
 	const struct wire_page_pmc *first = from->entry[0];
 
@@ -97,7 +97,7 @@ static enum stay_state stay_look(struct read_stay *s, const struct stay_source *
 	before = numbers_now(from);
 	if (before.any & 1)
 		return STAY_MOVING;
-	if (!entries_count(from))
+	if (!stay_current(from))
 		return STAY_ELSEWHERE;
 	for (unsigned int i = 0; i < from->members && state == STAY_COUNTING; i++)
 		state = kept_fill(&s->kept[i], from, i, here);
@@ -146,7 +146,7 @@ static __attribute__((noinline)) bool members_tested(const struct read_table *t,
 enum stay_state stay_read(const struct read_table *t, struct read_stay *s, pid_t tid,
 			  const struct stay_source *from, struct pmc_group_member *members)
 {
-	enum stay_state state = tid && stay_suffices(s, tid) ? stay_fill(s, from) : STAY_FORBIDDEN;
+	enum stay_state state = stay_suffices(s, tid) ? stay_fill(s, from) : STAY_FORBIDDEN;
 
 	if (state != STAY_COUNTING)
 		return state;
@@ -154,21 +154,27 @@ enum stay_state stay_read(const struct read_table *t, struct read_stay *s, pid_t
 			     members_registers(s, from, members)) ? STAY_COUNTING : STAY_MOVING;
 }
 
+/* Pages lack what a thread has counted that still runs, or that has just ended. */
+static __attribute__((noinline)) bool pages_show(const struct read_table *t, struct read_stay *s,
+						 pid_t tid, const struct stay_source *from,
+						 const struct pmc_group_member *asked)
+{
+	struct pmc_group_member shown[WIRE_GROUP_MAX];
+	bool all = stay_read(t, s, tid, from, shown) == STAY_COUNTING;
+
+	for (unsigned int i = 0; all && i < from->members; i++)
+		all = shown[i].pm_value >= asked[i].pm_value;
+	return all;
+}
+
 void stay_check(const struct read_table *t, struct read_stay *s, pid_t tid,
 		const struct stay_source *from, const struct pmc_group_member *asked)
 {
 	bool own = tid && __libc_single_threaded && tid == read_thread() &&
 		   event_page_ready(t, from->events, from->groups * from->places) && thread_alone();
-	struct pmc_group_member shown[WIRE_GROUP_MAX];
 
 	__atomic_store_n(&s->until, own ? counter_clock() + counter_ticks(READ_CHECK_NS) : 0,
 			 __ATOMIC_RELAXED);
-	if (!own)
-		return;
-	own = stay_read(t, s, tid, from, shown) == STAY_COUNTING;
-	/* Pages lack what a thread has counted that still runs, or that has just ended. */
-	for (unsigned int i = 0; own && i < from->members; i++)
-		own = shown[i].pm_value >= asked[i].pm_value;
-	if (!own)
+	if (own && !pages_show(t, s, tid, from, asked))
 		__atomic_store_n(&s->until, 0, __ATOMIC_RELAXED);
 }

@@ -38,6 +38,9 @@ static inline struct stay_source stay_alone(const struct read_slot *slot)
 	};
 }
 
+/* Do the PMCs still count by these events? */
+bool stay_current(const struct stay_source *from);
+
 enum stay_state {
 	STAY_FORBIDDEN,		/* these registers are none that a program can read */
 	STAY_ELSEWHERE,		/* no event counts where the thread is: one may be lost */
@@ -67,7 +70,7 @@ void stay_check(const struct read_table *t, struct read_stay *s, pid_t tid,
  */
 QUICK bool stay_suffices(const struct read_stay *s, pid_t tid)
 {
-	return tid == read_thread_id && counter_clock() < load(&s->until);
+	return tid && tid == read_thread_id && counter_clock() < load(&s->until);
 }
 
 /* False: a test's counter has no such register. */

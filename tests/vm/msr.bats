@@ -88,7 +88,7 @@ revoked() {
 	[ "$least" -ge 0 ]
 	[ "$most" -lt 3000 ]
 	[ "$last" -ge 0 ]
-	[ "$last" -lt "${2:-3500}" ]
+	[ "$last" -lt "${2:-3000}" ]
 	[ "$other" -ge 0 ]
 	[ "$other" -lt 5000 ]
 	is "$signals" 5
