@@ -1,14 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The parts that differ between architectures and kernels: reading and writing a register of the
- * current CPU, where a register that faults is an error and not an oops.
+ * current CPU, and reading a perf event, where what faults is an error and not an oops.
  */
 #ifndef PMCBPF_MSR_ARCH_H
 #define PMCBPF_MSR_ARCH_H
 
 #include <linux/bits.h>
+#include <linux/perf_event.h>
 #include <linux/types.h>
+#include <linux/uaccess.h>
 #include <linux/version.h>
+
+/* Where a perf event's counter is, and what the kernel has taken from it. */
+struct event_words {
+	u64 count, since;	/* its count, and the counter's value then: prev_count */
+	u32 cpu, index;		/* the CPU, and perf's index of the counter there */
+	u32 field;		/* COUNTER_FIELD */
+};
+#define EVENT_NONE ~0U		/* the CPU of what is no event */
 
 #ifdef CONFIG_X86
 
@@ -68,7 +78,37 @@ static inline u64 counter_read(u32 counter)
 	return (u64)high << 32 | low;
 }
 
+#define GET(to, from) __get_kernel_nofault(&(to), (const typeof(to) *)&(from), typeof(to), fault)
 #define COUNTER_FIELD  event_base_rdpmc	/* of hw_perf_event: what RDPMC takes */
+
+static inline struct event_words event_read(const struct perf_event *event)
+{
+	u64 count, since;
+	u32 cpu, index, field;
+
+	GET(cpu, event->oncpu);
+	GET(index, event->hw.idx);
+	GET(field, event->hw.COUNTER_FIELD);
+	GET(since, event->hw.prev_count);
+	GET(count, event->count);
+	return (struct event_words){ count, since, cpu, index, field };
+fault:
+	return (struct event_words){ .cpu = EVENT_NONE };
+}
+
+/* The same words again, or false. */
+static inline bool event_stays(const struct perf_event *event, struct event_words w)
+{
+	u64 since;
+	u32 index;
+
+	GET(since, event->hw.prev_count);
+	GET(index, event->hw.idx);
+	return since == w.since && index == w.index;
+fault:
+	return false;
+}
+
 #define COUNTERS_PLAIN 35	/* perf's indexes: general counters, from 32 on three fixed ones */
 
 /* The events since the counter had the value `since`, or ~0 if the event has no plain counter. */
@@ -175,7 +215,51 @@ static inline u64 counter_read(u32 counter)
 	}
 }
 
+/*
+ * The kernel's function for one word takes four instructions.  Here a fault at any of several loads
+ * goes on behind the last one.
+ */
 #define COUNTER_FIELD flags	/* of hw_perf_event */
+#define FAULTS(load) _ASM_EXTABLE_KACCESS_ERR(load, 9b, %w[fault])
+#define AT(name, member) [name] "i" (offsetof(struct perf_event, member))
+
+static __always_inline struct event_words event_read(const struct perf_event *event)
+{
+	u64 count, since;
+	u32 cpu, index, field;
+	int fault = 0;
+
+	asm volatile("1:	ldr	%w[cpu], [%[event], %[cpu_at]]\n"
+		     "2:	ldr	%w[index], [%[event], %[index_at]]\n"
+		     "3:	ldr	%w[field], [%[event], %[field_at]]\n"
+		     "4:	ldr	%[since], [%[event], %[since_at]]\n"
+		     "5:	ldr	%[count], [%[event], %[count_at]]\n"
+		     "9:\n"
+		     FAULTS(1b) FAULTS(2b) FAULTS(3b) FAULTS(4b) FAULTS(5b)
+		     : [cpu] "=&r" (cpu), [index] "=&r" (index), [field] "=&r" (field),
+		       [since] "=&r" (since), [count] "=&r" (count), [fault] "+&r" (fault)
+		     : [event] "r" (event), AT(cpu_at, oncpu), AT(index_at, hw.idx),
+		       AT(field_at, hw.COUNTER_FIELD), AT(since_at, hw.prev_count),
+		       AT(count_at, count));
+	return (struct event_words){ count, since, fault ? EVENT_NONE : cpu, index, field };
+}
+
+/* The same words again, or false. */
+static __always_inline bool event_stays(const struct perf_event *event, struct event_words w)
+{
+	int fault = 0;
+	u64 since;
+	u32 index;
+
+	asm volatile("1:	ldr	%[since], [%[event], %[since_at]]\n"
+		     "2:	ldr	%w[index], [%[event], %[index_at]]\n"
+		     "9:\n"
+		     FAULTS(1b) FAULTS(2b)
+		     : [since] "=&r" (since), [index] "=&r" (index), [fault] "+&r" (fault)
+		     : [event] "r" (event), AT(since_at, hw.prev_count), AT(index_at, hw.idx));
+	return !fault && since == w.since && index == w.index;
+}
+
 #define COUNTER_WIDE  7		/* … of events that count more than the low 32 bits */
 
 /* Before Linux 6.12 the cycle counter was perf's first one. */

@@ -430,8 +430,6 @@ __bpf_kfunc u64 pmcbpf_msr_read(u32 reg)
 	return err ? ~0ULL : value;
 }
 
-#define GET(to, field) __get_kernel_nofault(&(to), (const typeof(to) *)&(field), typeof(to), fault)
-
 /*
  * The events of a perf event whose counter is on this CPU; ~0 if it is none, or if its counter was
  * set meanwhile.  The kernel adds a counter's events to `count` whenever it sets the counter, which
@@ -443,23 +441,13 @@ __bpf_kfunc u64 pmcbpf_msr_read(u32 reg)
  */
 static u64 event_count(const struct perf_event *event)
 {
-	u64 count, since, events, since_now;
-	u32 cpu, index, field, index_now;
+	const struct event_words w = event_read(event);
+	u64 events;
 
-	GET(cpu, event->oncpu);
-	GET(index, event->hw.idx);
-	GET(field, event->hw.COUNTER_FIELD);
-	GET(since, event->hw.prev_count);
-	GET(count, event->count);
-	if (cpu != raw_smp_processor_id())
+	if (w.cpu != raw_smp_processor_id())
 		return ~0ULL;
-	events = counter_since(index, field, since);
-	GET(since_now, event->hw.prev_count);
-	GET(index_now, event->hw.idx);
-	if (events != ~0ULL && since_now == since && index_now == index)
-		return count + events;
-fault:
-	return ~0ULL;
+	events = counter_since(w.index, w.field, w.since);
+	return events != ~0ULL && event_stays(event, w) ? w.count + events : ~0ULL;
 }
 
 /*

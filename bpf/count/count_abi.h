@@ -82,7 +82,7 @@ struct abi_register {
  */
 #define ABI_MAX_CPUS	 1024
 struct abi_open {
-	__u32 set;			/* 0: none; may include ABI_OPEN_LOGGED */
+	__u32 set;			/* 0: none; may include ABI_OPEN_THREADS */
 	__u32 reserved;
 	__u64 seen;			/* the latest switch seen; 0: unknown … */
 	__u64 outside;			/* … except here: the task that runs in no slice */
@@ -118,7 +118,7 @@ struct abi_cpu {
 	__u64 fresh_others;		/* … bit s: any other source s was */
 	__u32 busy;			/* an exec is changing the slice: repeat the flush */
 	__u32 again;			/* … because the latest one found `busy` set */
-	__u32 tgid, tid;		/* of the open slice, if its set is logged */
+	__u32 tgid, tid;		/* of the open slice, if its threads matter */
 	__u64 out;			/* bit s: the daemon removed source s; its value stays */
 	__u32 away;			/* enum abi_away … */
 	__u32 leaving;			/* … and the value after the current step */
@@ -129,12 +129,12 @@ struct abi_cpu {
 	__u32 hit_next, hit_due;	/* the same for the tracepoint of switches */
 	__u64 snapshot[ABI_COUNTS];	/* an owner's counts at one instant … */
 	__u64 snapshot_number;		/* … as this request wanted them */
-	char comm[ABI_COMM];		/* of the thread of the slice that has ended, if logged */
+	char comm[ABI_COMM];		/* likewise, of the thread of the slice that has ended … */
 	__u32 offcpu;			/* bit r: the PMC of SOFT row r samples waits here … */
 	__u32 offcpu_place[ABI_SOFT_ROWS + 1]; /* … at this place; the last one is not used */
 	__u64 event[ABI_DIRECT_SOURCES]; /* of a source that is a counter: see ABI_EVENT_TRIED */
 	__u64 untried;			/* bit s: see counters_try() */
-	__u64 pad[1];			/* to a power of two, so that a shift finds the element */
+	__u64 task;			/* the address of that thread's task_struct */
 };
 
 struct abi_member {
@@ -162,7 +162,7 @@ struct abi_soft {
 #define ABI_LOG_EXIT   0x40000000u
 #define ABI_LOG_THREAD 0x20000000u
 #define ABI_LOG_ID(log) ((log) & 0x1fffffffu)
-#define ABI_OPEN_LOGGED 0x80000000u	/* in abi_open.set */
+#define ABI_OPEN_THREADS 0x80000000u	/* in abi_open.set: its threads matter */
 #define ABI_MAX_SHARES 262144
 struct abi_share {
 	__u32 tgid, log;		/* ABI_LOG_ID() */
@@ -208,10 +208,10 @@ struct abi_set {
 	__u32 soft_active;		/* bit r: the PMC of SOFT row r is running */
 	__u32 child;			/* set of a forked child, 0: none */
 	__u32 ntargets;			/* live processes */
-	__u32 owner;			/* of all members; ABI_OWNERS_MIXED: several */
+	__u32 owner;			/* of all members; ABI_OWNERS_MIXED: several, or threads */
 	__u64 open;			/* positions of active members, if all are one owner's */
 	__u32 secure;			/* set after a set-id exec, 0: none */
-	__u32 logs;			/* bit i: member i is logged */
+	__u32 threads;			/* bit i: member i is logged, or counts one thread */
 	__u32 account;			/* of the user charged for the set and its processes */
 	__u32 lost;			/* children that found no room and are in no set */
 	struct abi_member member[ABI_MAX_MEMBERS];
@@ -219,14 +219,24 @@ struct abi_set {
 	__u32 offcpu;			/* bit r: the PMC of SOFT row r samples waits, and runs */
 	__u32 shared;			/* two members have one source */
 	__u32 migrations;		/* bit r: the PMC of SOFT row r counts these, and runs */
-	__u32 reserved[13];
+	__u32 alone;			/* bit i: … it counts one thread: struct abi_alone */
+	__u32 reserved[12];
 	__u32 log[ABI_MAX_MEMBERS];	/* the PMC's number in records, and ABI_LOG_… */
 	__u32 exec;			/* set after any exec, if PMCs wait for one; 0: none wait */
 	__u32 sampled;			/* bit i: member i samples hits; log[i] is its number */
 	__u64 due;			/* bit i: an unseen slice of member i counts as lost */
 };
 
-#define ABI_THREAD_GONE ~0u	/* no thread, in the map sampled_threads */
+#define ABI_THREAD_GONE ~0u	/* no thread, in the maps sampled_threads and alone_threads */
+
+/* The thread that a PMC counts alone; see bpf/count/alone.bpf.h. */
+#define ABI_ALONE(owner, pos) ((owner) * 64 + (pos))	/* the key */
+#define ABI_MAX_ALONE 1024
+struct abi_alone {
+	__u64 task;		/* the address of its task_struct; 0: not known yet */
+	__u32 tid;		/* its number in the initial namespace */
+	__u32 reserved;
+};
 
 /*
  * One target process.  `state` changes by compare-and-exchange only, so that when an exit, a start

@@ -43,7 +43,7 @@ static __always_inline void final_switch(struct task_struct *prev)
 		rows = last ? __sync_fetch_and_and(&t->state, ~(u64)ABI_STATE_SOFT) : t->state;
 		if (tail)
 			final_add(set, rows, tail);
-		if (s && last && s->logs)
+		if (s && last && s->threads)
 			exit_log(set, tgid);
 		__sync_fetch_and_add(&exits_done, 1);
 	} else if (t) {

@@ -36,7 +36,7 @@ __u32 watch_forks = 0;
 extern int slice_end(u32 from, u32 to);
 extern int thread_renumber(u32 set);
 extern int thread_log(u32 set, u32 tid);
-extern int thread_sampled(u32 set, u32 from, u32 to);
+extern int thread_change(u32 set, u32 from, u32 to, u64 task);
 
 static __always_inline void note_birth(u32 parent, u32 child)
 {
@@ -141,9 +141,10 @@ static __always_inline int on_fork_body(struct task_struct *parent, struct task_
 	if (watch_forks)
 		note_fork(parent);
 	if (child->pid != child->tgid) {
-		/* If a thread had this number before, it has ended. */
+		/* If a thread had this number or task_struct before, it has ended. */
 		set = index_lookup(task_process(parent));
-		return set ? thread_sampled(set, child->pid, ABI_THREAD_GONE) : 0;
+		return set ? thread_change(set, child->pid, ABI_THREAD_GONE,
+					   address_number(child)) : 0;
 	}
 	preempt_off();
 	forked(parent, child);
@@ -470,8 +471,8 @@ static __always_inline int on_exec_body(struct task_struct *task, int old,
 	set = index_lookup(tgid);
 	if (set && old != task->pid) {
 		thread_log(set, old);
-		thread_sampled(set, task->pid, ABI_THREAD_GONE);
-		thread_sampled(set, old, task->pid);
+		thread_change(set, task->pid, ABI_THREAD_GONE, 0);
+		thread_change(set, old, task->pid, 0);
 	}
 	if (set)
 		target_exec(task, bprm);

@@ -102,6 +102,7 @@ extern struct execs_map execs SEC(".maps");
 extern struct clients_map clients SEC(".maps");
 extern struct shares_map shares SEC(".maps");
 extern struct thread_shares_map thread_shares SEC(".maps");
+extern struct alone_threads_map alone_threads SEC(".maps");
 
 /* A process's set, by the low bits of its tgid: one word, so that a non-target costs one load. */
 extern __u32 target_index[ABI_INDEX_SIZE];
@@ -122,7 +123,7 @@ extern __u32 watch_execs;	/* the daemon reads `execs` */
 extern __u64 execs_put, execs_lost;	/* begun, and of these without room */
 extern __u64 lost_records;	/* lost records of no PMC: missing in all logs */
 extern __u64 plain_sets[ABI_MAX_SETS / 64]; /* bit s: few members, one owner's, no source
-						twice, no logs */
+						twice, no threads that matter */
 extern __u32 tracepoint_switch;	/* 1 + the tracepoint of switches, if it is counted */
 extern __u32 finals;		/* a program sees last switches and removes exited targets */
 
@@ -199,6 +200,14 @@ static __always_inline struct abi_counts *owner_counts(u32 owner, u32 cpu)
 	return map ? bpf_map_lookup_elem(map, &cpu) : NULL;
 }
 
+/* An address as a number, as functions that are checked separately take it. */
+static __always_inline u64 address_number(const void *address)
+{
+	u64 at = (u64)address, number = 0;
+
+	bpf_probe_read_kernel(&number, sizeof(number), &at);
+	return number;
+}
 
 /* The number of the task's process; for a target also after its exit. */
 static __always_inline u32 task_process(struct task_struct *task)

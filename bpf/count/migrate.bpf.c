@@ -3,18 +3,26 @@
  * Migrations of threads to other CPUs.  The kernel reports each on the CPU of the process that
  * wakes the thread, or of the scheduler that pulls it, so that no slice contains it.
  */
-#include "maps.bpf.h"
+#include "alone.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
-/* Adds 1 to each PMC of the process's set that counts migrations. */
-__noinline int migrate_count(u32 set)
+/* Adds 1 to a PMC, unless it counts another thread alone. */
+__noinline int migrate_add(u32 owner, u32 pos, u32 tid, u64 task)
+{
+	struct abi_alone *a = alone_of(owner, pos);
+
+	return a && !alone_admits(a, tid, task) ? 0 : counts_add(owner, pos, 1);
+}
+
+/* Each PMC of the process's set that counts migrations. */
+__noinline int migrate_count(u32 set, u32 tid, u64 task)
 {
 	struct abi_set *s = bpf_map_lookup_elem(&sets, &set);
 
 	for (u32 row = 0; s && row < ABI_SOFT_ROWS; row++)
 		if (s->migrations >> row & 1)
-			counts_add(s->soft[row].owner, s->soft[row].pos, 1);
+			migrate_add(s->soft[row].owner, s->soft[row].pos, tid, task);
 	return 0;
 }
 
@@ -27,5 +35,5 @@ int BPF_PROG(on_migrate, struct task_struct *task, int to)
 	if (task->thread_info.cpu == (u32)to)
 		return 0;
 	set = index_lookup(task_process(task));
-	return set ? migrate_count(set) : 0;
+	return set ? migrate_count(set, task->pid, address_number(task)) : 0;
 }

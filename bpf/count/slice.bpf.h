@@ -3,6 +3,7 @@
 #ifndef PMCBPF_SLICE_BPF_H
 #define PMCBPF_SLICE_BPF_H
 
+#include "alone.bpf.h"
 #include "counter.bpf.h"
 #include "seen.bpf.h"
 #include "slice_log.bpf.h"
@@ -161,18 +162,25 @@ __noinline int members_credit(const struct abi_cpu *c, const struct abi_set *s,
 	return 0;
 }
 
-/* A member of a set with several owners, whose counts are looked up. */
-__noinline int member_credit_mixed(const struct abi_cpu *c, u32 cpu, const struct abi_member *m)
+/*
+ * A member of a set with several owners, whose counts are looked up; or of one thread alone.  Its
+ * own count stands still then, not yet its owner's others.
+ */
+__noinline int member_credit_mixed(const struct abi_cpu *c, u32 cpu, const struct abi_set *s, u32 i)
 {
+	const struct abi_member *m;
 	struct abi_counts *k;
 
-	if (!c || !m)
+	if (!c || !s)
 		return 0;
+	i &= ABI_MAX_MEMBERS - 1;
+	m = &s->member[i];
 	k = owner_counts(m->owner, cpu);
 	if (!k)
 		return 0;
-	member_credit(c, m, k);
-	k->open = slice_ended(c);
+	if (!(s->alone >> i & 1) || alone_has(m->owner, m->pos, c->tid, c->task))
+		member_credit(c, m, k);
+	k->open = (k->open & ~(1ull << (m->pos & 63))) | slice_ended(c);
 	return 0;
 }
 
@@ -186,7 +194,7 @@ __noinline int slice_close_mixed(const struct abi_cpu *c, u32 cpu, u32 set)
 	members = c->members;
 	for (u32 i = 0; i < ABI_MAX_MEMBERS && members; i++, members >>= 1)
 		if (members & 1)
-			member_credit_mixed(c, cpu, &s->member[i]);
+			member_credit_mixed(c, cpu, s, i);
 	return 0;
 }
 
@@ -302,7 +310,8 @@ static __always_inline bool slice_keeps(const struct abi_cpu *c, const struct ab
 					const struct abi_set *to)
 {
 	return from->owner == to->owner && from->owner != ABI_OWNERS_MIXED &&
-	       !(from->shared | to->shared | from->logs | to->logs | c->lost | switches_hidden);
+	       !(from->shared | to->shared | from->threads | to->threads | c->lost |
+		 switches_hidden);
 }
 
 static __always_inline u64 plain_read(struct abi_cpu *c, u32 cpu, u32 source)
@@ -368,8 +377,8 @@ static __always_inline void slice_change(u32 cpu, u32 set, struct task_struct *l
 {
 	struct abi_cpu *c = bpf_map_lookup_elem(&cpus, &cpu);
 	struct abi_open *o = open_of(cpu);
-	u32 open = o->set & ~ABI_OPEN_LOGGED;
-	bool logged = o->set & ABI_OPEN_LOGGED;
+	u32 open = o->set & ~ABI_OPEN_THREADS;
+	bool threads = o->set & ABI_OPEN_THREADS;
 	u64 members, ends, begins, keeps = 0;
 	struct abi_set *from, *to;
 
@@ -396,14 +405,15 @@ static __always_inline void slice_change(u32 cpu, u32 set, struct task_struct *l
 	c->due = c->hit_due = 0;
 	if (from && ends)
 		slice_close(c, cpu, open, from, ends, keeps);
-	if (logged)
+	if (threads)
 		slice_record(c, open, cpu, last);
 	o->set = set;
 	c->members = members;
-	if (to && to->logs) {
-		o->set = set | ABI_OPEN_LOGGED;
+	if (to && to->threads) {
+		o->set = set | ABI_OPEN_THREADS;
 		c->tgid = task_process(task);
 		c->tid = task_thread(task);
+		c->task = (u64)task;
 	}
 	if (to && members && (!keeps || ends | begins))
 		slice_open(c, cpu, set, to, begins);

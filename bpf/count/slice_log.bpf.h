@@ -89,7 +89,7 @@ __weak __noinline int member_log(const struct abi_cpu *c, u32 cpu, const struct 
 	return 0;
 }
 
-/* Records the slice that has just been closed, of a set with logged members. */
+/* Records the slice that has just been closed, of a set whose threads matter. */
 __weak __noinline int slice_log(u32 set, u32 cpu)
 {
 	struct abi_cpu *c = bpf_map_lookup_elem(&cpus, &cpu);
@@ -98,7 +98,7 @@ __weak __noinline int slice_log(u32 set, u32 cpu)
 	if (!c || !s)
 		return 0;
 	for (u32 i = 0; i < ABI_MAX_MEMBERS; i++)
-		if ((s->logs & c->members) >> i & 1)
+		if ((s->threads & c->members) >> i & 1)
 			member_log(c, cpu, &s->member[i], s->log[i]);
 	return 0;
 }
@@ -160,7 +160,7 @@ __weak __noinline int thread_log(u32 set, u32 tid)
 	struct abi_set *s = bpf_map_lookup_elem(&sets, &set);
 
 	for (u32 i = 0; s && i < ABI_MAX_MEMBERS; i++)
-		if (s->logs >> i & 1 && s->log[i] & ABI_LOG_THREAD)
+		if (s->threads >> i & 1 && s->log[i] & ABI_LOG_THREAD)
 			thread_end(s->member[i].owner, tid, ABI_LOG_ID(s->log[i]));
 	return 0;
 }
@@ -174,7 +174,7 @@ __weak __noinline int exit_log(u32 set, u32 tgid)
 	if (!s)
 		return 0;
 	for (u32 i = 0; i < ABI_MAX_MEMBERS; i++)
-		if (s->logs >> i & 1 && s->log[i] & ABI_LOG_EXIT)
+		if (s->threads >> i & 1 && s->log[i] & ABI_LOG_EXIT)
 			share_log(cpu, &s->member[i], s->log[i], tgid);
 	return 0;
 }

@@ -35,6 +35,7 @@ struct execs_map execs SEC(".maps");
 struct clients_map clients SEC(".maps");
 struct shares_map shares SEC(".maps");
 struct thread_shares_map thread_shares SEC(".maps");
+struct alone_threads_map alone_threads SEC(".maps");
 struct rings_map rings SEC(".maps");
 
 __u32 target_index[ABI_INDEX_SIZE] = {};
@@ -109,13 +110,15 @@ __noinline int member_lose(struct abi_cpu *c, u32 cpu, const struct abi_member *
 __noinline int members_lose(struct abi_cpu *c, u32 cpu, u32 set, u64 members)
 {
 	struct abi_set *s = bpf_map_lookup_elem(&sets, &set);
+	u32 logged;
 
 	if (!c || !s)
 		return 0;
 	members &= s->due;
+	logged = s->threads & ~s->alone;
 	for (u32 i = 0; i < ABI_MAX_MEMBERS; i++)
 		if (members >> i & 1)
-			member_lose(c, cpu, &s->member[i], s->logs >> i & 1);
+			member_lose(c, cpu, &s->member[i], logged >> i & 1);
 	return 0;
 }
 
@@ -126,7 +129,7 @@ __noinline int members_lose(struct abi_cpu *c, u32 cpu, u32 set, u64 members)
 __noinline int slice_missed(u32 cpu, u32 set, u32 hidden)
 {
 	struct abi_cpu *c = bpf_map_lookup_elem(&cpus, &cpu);
-	u32 open = open_of(cpu)->set & ~ABI_OPEN_LOGGED;
+	u32 open = open_of(cpu)->set & ~ABI_OPEN_THREADS;
 
 	if (!c || !switches_watched)
 		return 0;
@@ -242,7 +245,7 @@ __noinline int slice_end(u32 from, u32 to)
 		return 0;
 	__sync_lock_test_and_set(&c->busy, 1);
 	hidden = slice_look(cpu, from, task);
-	if (hidden || (open_of(cpu)->set & ~ABI_OPEN_LOGGED) == from) {
+	if (hidden || (open_of(cpu)->set & ~ABI_OPEN_THREADS) == from) {
 		slice_change(cpu, to, task, task, 0);
 		seen_outside(open_of(cpu), task);
 	}

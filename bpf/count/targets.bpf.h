@@ -31,5 +31,12 @@ struct sampled_threads_map {
 	__type(key, u32);
 	__type(value, u32);
 };
+/* By owner and position (ABI_ALONE) of a PMC that counts one thread alone. */
+struct alone_threads_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, ABI_MAX_ALONE);
+	__type(key, u32);
+	__type(value, struct abi_alone);
+};
 
 #endif

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Threads' shares that end before their thread: at an exec, and when their PMC stops; and PMCs that
- * sample the hits of single threads.
+ * Threads' shares that end before their thread: at an exec, and when their PMC stops; and PMCs of
+ * single threads, when a thread gets another number or another thread its number.
  */
+#include "alone.bpf.h"
 #include "slice_log.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
@@ -16,23 +17,47 @@ __noinline int thread_renumber(u32 set)
 {
 	struct abi_set *s = bpf_map_lookup_elem(&sets, &set);
 
-	return s && s->logs ? slice_end(set, set) : 0;
+	return s && s->threads ? slice_end(set, set) : 0;
 }
 
-/* PMCs that sample the hits of a process's thread `from` alone sample those of `to` from now on. */
-__noinline int thread_sampled(u32 set, u32 from, u32 to)
+/* Not static, so that the verifier checks them once. */
+__noinline int sampled_change(u32 log, u32 from, u32 to)
+{
+	u32 at = log % ABI_SAMPLERS, *thread = bpf_map_lookup_elem(&sampled_threads, &at);
+
+	if (thread && *thread == from)
+		*thread = to;
+	return 0;
+}
+
+__noinline int counted_change(u32 owner, u32 pos, u32 from, u32 to, u64 task)
+{
+	struct abi_alone *a = alone_of(owner, pos);
+
+	if (a)
+		alone_change(a, from, to, task);
+	return 0;
+}
+
+/*
+ * PMCs of a process's thread `from` alone are of `to` from now on.  Those of an earlier thread at
+ * the address `task` have lost it: a new thread has that now; 0: there is none.
+ */
+__noinline int thread_change(u32 set, u32 from, u32 to, u64 task)
 {
 	struct abi_set *s = bpf_map_lookup_elem(&sets, &set);
-	u32 on = s ? s->sampled : 0, at, *thread;
 
-	for (u32 i = 0; s && i < ABI_MAX_MEMBERS && on >> i; i++) {
-		if (!(on >> i & 1))
-			continue;
-		at = s->log[i] % ABI_SAMPLERS;
-		thread = bpf_map_lookup_elem(&sampled_threads, &at);
-		if (thread && *thread == from)
-			*thread = to;
+	if (!s)
+		return 0;
+	for (u32 i = 0; i < ABI_MAX_MEMBERS; i++) {
+		if (s->sampled >> i & 1)
+			sampled_change(s->log[i], from, to);
+		if (s->alone >> i & 1)
+			counted_change(s->member[i].owner, s->member[i].pos, from, to, task);
 	}
+	for (u32 row = 0; row < ABI_SOFT_ROWS; row++)
+		if (s->migrations >> row & 1)
+			counted_change(s->soft[row].owner, s->soft[row].pos, from, to, task);
 	return 0;
 }
 

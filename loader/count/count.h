@@ -65,7 +65,8 @@ struct count_spec {
 	const struct count_holder *holder;
 	bool system;			/* system scope, on `cpu` */
 	bool descendants;
-	bool thread;			/* one thread, see count_choose_thread() */
+	bool thread;			/* one thread, see count_choose_thread() … */
+	bool alone;			/* … which is counted in slices, or by its migrations */
 	bool grouped;			/* it is for a group, see count_form_group() */
 	bool cgroup;			/* a cgroup, see count_attach_cgroup() */
 	bool follows_setid;		/* stays on a target that executes a set-id program */

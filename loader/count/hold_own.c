@@ -12,6 +12,7 @@
 #include "cpu_event.h"
 #include "hold_tracepoint.h"
 #include "holder.h"
+#include "one_thread.h"
 
 /* A program counts its hits. */
 static bool hold_own_hits(const struct count *c)
@@ -53,7 +54,7 @@ static bool hold_own_tasks(const struct count *c)
 {
 	if (c->spec.system || c->spec.cgroup || c->spec.from == COUNT_FROM_OFFCPU)
 		return false;
-	return c->spec.sampling ? !hold_own_hits(c) : c->spec.thread;
+	return c->spec.sampling ? !hold_own_hits(c) : c->spec.thread && !c->spec.alone;
 }
 
 static int hold_own_cgroup(struct count *c, struct reason *why)
@@ -88,7 +89,7 @@ static int hold_own_task(struct count *c, struct reason *why)
 	return 0;
 }
 
-static int hold_own_process(struct count *c, struct reason *why)
+static int hold_own_choose(struct count *c, struct reason *why)
 {
 	const struct perf_event_spec spec = count_state_event(c);
 	int err;
@@ -124,8 +125,19 @@ static int hold_own_process(struct count *c, struct reason *why)
 	return c->source < 0 ? c->source : 0;
 }
 
+static int hold_own_process(struct count *c, struct reason *why)
+{
+	int err = c->spec.alone ? one_thread_begin(c, why) : 0;
+
+	err = err ?: hold_own_choose(c, why);
+	if (err)
+		one_thread_end(c);
+	return err;
+}
+
 static void hold_own_end(struct count *c)
 {
+	one_thread_end(c);
 	if (hold_own_tasks(c))
 		LIST_REMOVE(c, on_row);
 	probe_sites_free(c->sites);

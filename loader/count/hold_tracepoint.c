@@ -11,6 +11,7 @@
 #include "count_period.h"
 #include "cpu_event.h"
 #include "hold_tracepoint.h"
+#include "one_thread.h"
 
 /* --- the counter ------------------------------------------------------------------------------ */
 
@@ -40,34 +41,6 @@ static int tracepoint_deny_room(const struct count *c, struct reason *why)
 		    ABI_TRACEPOINTS, h.n, (int)h.pid);
 }
 
-/* --- the only thread that it samples ---------------------------------------------------------- */
-
-static int tracepoint_set_thread(const struct count *c, uint32_t tid, struct reason *why)
-{
-	int err = !c->spec.sampling ? 0 :
-		  sampler_set_thread(c->e->samplers, (uint32_t)c->spec.tag, tid);
-
-	return err ? deny(why, err, "the thread cannot be chosen: %s", strerror(-err)) : 0;
-}
-
-int hold_tracepoint_attach(struct count *c, pid_t tgid, struct reason *why)
-{
-	int err = tracepoint_set_thread(c, (uint32_t)c->tid, why);
-
-	/* From here on the program of forks sees a new thread of that number. */
-	err = err ?: count_state_check_thread(c, tgid, true, why);
-	if (err)
-		hold_tracepoint_detach(c);
-	return err;
-}
-
-void hold_tracepoint_detach(struct count *c)
-{
-	struct reason unused;
-
-	(void)tracepoint_set_thread(c, ABI_THREAD_GONE, &unused);
-}
-
 /* --- taking and giving ------------------------------------------------------------------------ */
 
 int hold_tracepoint(struct count *c, struct reason *why)
@@ -88,7 +61,7 @@ int hold_tracepoint(struct count *c, struct reason *why)
 				    "takes no program there", c->spec.tracepoint);
 		return err == -ENOSPC ? tracepoint_deny_room(c, why) : err;
 	}
-	err = tracepoint_set_thread(c, c->spec.thread ? ABI_THREAD_GONE : 0, why);
+	err = c->spec.sampling ? one_thread_begin(c, why) : 0;
 	err = err ?: count_pay_source(c, why);
 	if (err) {
 		tracepoints_give(c->e->tracepoints, c->source);

@@ -12,10 +12,6 @@
 int hold_tracepoint(struct count *c, struct reason *why);
 void hold_tracepoint_end(struct count *c);
 
-/* A process of which it samples one thread, c->tid, has become a target, or is no longer one. */
-int hold_tracepoint_attach(struct count *c, pid_t tgid, struct reason *why);
-void hold_tracepoint_detach(struct count *c);
-
 /* At START and STOP: remembers whether the kernel has missed returns of a probe in between. */
 void hold_tracepoint_start(struct count *c);
 void hold_tracepoint_stop(struct count *c);

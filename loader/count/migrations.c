@@ -3,6 +3,7 @@
  * PMCs that count migrations.  A program adds each to the counts of the owner, whatever CPU it runs
  * on, so that the owner reads them at any time.
  */
+#include "one_thread.h"
 #include "slices.h"
 
 /* A thread may migrate until its last switch. */
@@ -50,6 +51,7 @@ static enum wire_how migrations_how(const struct count *c)
 
 const struct backend backend_migrations = {
 	.name = "migrations", .migrations = true, .hold_attach = migrations_hold_attach,
+	.attach = one_thread_attach, .detach = one_thread_detach,
 	.start = migrations_start, .stop = migrations_stop, .read = migrations_read,
 	.how_stopped = WIRE_HOW_VALUE, .how = migrations_how, .fill = slices_fill,
 };

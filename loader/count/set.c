@@ -82,19 +82,19 @@ static bool set_shares(const volatile struct abi_set *abi, unsigned int n)
 	return false;
 }
 
-/* A few PMCs of one owner, each with a source of its own, and nothing to record. */
+/* A few PMCs of one owner, each with a source of its own, for which threads do not matter. */
 static bool set_is_plain(const volatile struct abi_set *abi, unsigned int n)
 {
 	return n && n <= ABI_PLAIN_MEMBERS && abi->owner != ABI_OWNERS_MIXED && !abi->shared &&
-	       !abi->logs;
+	       !abi->threads;
 }
 
 /* Copies a set to the programs' map.  Only the active bits may change while it is in use. */
 void set_write(struct targets *ts, struct set *set)
 {
 	volatile struct abi_set *abi = &ts->e->sets[set->id];
-	uint32_t soft_active = 0, owner = ABI_OWNERS_MIXED, logs = 0, sampled = 0,
-		 offcpu = 0, migrations = 0;
+	uint32_t soft_active = 0, owner = ABI_OWNERS_MIXED, threads = 0, sampled = 0,
+		 offcpu = 0, migrations = 0, alone = 0;
 	uint64_t active = 0, open = 0;
 	unsigned int n = 0;
 
@@ -108,7 +108,8 @@ void set_write(struct targets *ts, struct set *set)
 			abi->log[n] = c->spec.sampling ? ABI_LOG_ID((uint32_t)c->spec.tag) :
 							 c->spec.log;
 			sampled |= (uint32_t)c->spec.sampling << n;
-			logs |= (uint32_t)(c->spec.log != 0) << n;
+			threads |= (uint32_t)(c->spec.log || c->spec.alone) << n;
+			alone |= (uint32_t)c->spec.alone << n;
 			active |= (uint64_t)c->running << n;
 			open |= (uint64_t)c->running << c->pos;
 			if (!n)
@@ -141,12 +142,13 @@ void set_write(struct targets *ts, struct set *set)
 	abi->exec = set->exec;
 	abi->account = set->payer->user->account;
 	abi->shared = set_shares(abi, n);
-	abi->logs = logs;
+	abi->threads = threads;
+	abi->alone = alone;
 	abi->sampled = sampled;
 	abi->soft_active = soft_active;
 	abi->offcpu = offcpu;
 	abi->migrations = migrations;
-	abi->owner = owner;
+	abi->owner = alone ? ABI_OWNERS_MIXED : owner;	/* members are credited one by one */
 	abi->open = open;
 	abi->due = active;
 	target_map_mark_plain(ts->e, set->id, set_is_plain(abi, n));

@@ -9,6 +9,7 @@
 
 #include "cpu_hook.h"
 #include "hold_tracepoint.h"
+#include "one_thread.h"
 #include "page.h"
 #include "register.h"
 #include "slices.h"
@@ -225,17 +226,6 @@ static int slices_hold(struct count *c, struct reason *why)
 	return err || c->spec.from != COUNT_FROM_HOOK ? err : cpu_hook_hold(c, why);
 }
 
-static int slices_attach(struct count *c, pid_t tgid, struct reason *why)
-{
-	return c->spec.thread ? hold_tracepoint_attach(c, tgid, why) : 0;
-}
-
-static void slices_detach(struct count *c, pid_t tgid)
-{
-	if (c->spec.thread)
-		hold_tracepoint_detach(c);
-}
-
 /* A switch hidden before the detach is lost for this PMC; after it, no switch concerns the PMC. */
 static uint64_t slices_leave_begin(struct count *c)
 {
@@ -288,7 +278,7 @@ void slices_fill(struct count *c, struct wire_page_pmc *p)
 const struct backend backend_slices = {
 	.name = "slices", .sliced = true, .hold = slices_hold, .start = slices_start,
 	.stop = slices_stop, .read = slices_read,
-	.attach = slices_attach, .detach = slices_detach, .leave_begin = slices_leave_begin,
+	.attach = one_thread_attach, .detach = one_thread_detach, .leave_begin = slices_leave_begin,
 	.leave_end = slices_leave_end, .cpu_missed = slices_cpu_missed, .missed = slices_missed,
 	.forget = slices_forget, .fold = slices_fold, .how_stopped = WIRE_HOW_VALUE,
 	.how = slices_how, .fill = slices_fill,

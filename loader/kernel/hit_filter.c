@@ -352,26 +352,108 @@ static void field_take(struct parser *p, struct field *f)
 		field_take_user(p, f);
 }
 
+static struct abi_condition *condition_new(struct parser *p, const struct field *f,
+					   enum abi_comparison comparison)
+{
+	struct abi_condition *c = &p->to->condition[p->to->n % ABI_CONDITIONS];
+
+	if (p->to->n >= ABI_CONDITIONS) {
+		parser_fail(p, -EOPNOTSUPP, "it has too many conditions");
+		return NULL;
+	}
+	p->to->n++;
+	*c = (struct abi_condition){
+		.operand = (uint8_t)f->operand, .offset = (uint16_t)f->offset,
+		.size = (uint16_t)f->size, .is_signed = f->is_signed,
+		.comparison = (uint8_t)comparison,
+	};
+	return c;
+}
+
+static unsigned int condition_node(struct parser *p, const struct abi_condition *c)
+{
+	return node_new(p, NODE_CONDITION, (unsigned int)(c - p->to->condition), 0);
+}
+
+static unsigned int number_node(struct parser *p, const struct field *f,
+				enum abi_comparison comparison, uint64_t value)
+{
+	struct abi_condition *c = condition_new(p, f, comparison);
+
+	if (!c)
+		return 0;
+	c->value = value;
+	return condition_node(p, c);
+}
+
+/* A CPU, or a range of them, above those before: `least` is the next one then. */
+static unsigned int cpus_range_parse(struct parser *p, const struct field *f, unsigned long *least)
+{
+	char *end;
+	unsigned long first = strtoul(p->at, &end, 10), last = first;
+	unsigned int low;
+
+	if (*end == '-')
+		last = strtoul(end + 1, &end, 10);
+	if (!isdigit((unsigned char)*p->at) || first < *least || last < first ||
+	    last >= UINT32_MAX || !*end || !strchr(",}", *end)) {
+		parser_fail(p, -EOPNOTSUPP, "programs know ascending lists of CPUs, as {0-3,8}");
+		return 0;
+	}
+	p->at = end;
+	*least = last + 1;
+	if (first == last)
+		return number_node(p, f, ABI_COMPARE_EQ, first);
+	if (!first)
+		return number_node(p, f, ABI_COMPARE_LE, last);
+	low = number_node(p, f, ABI_COMPARE_GE, first);
+	return node_new(p, NODE_AND, low, number_node(p, f, ABI_COMPARE_LE, last));
+}
+
+/* FIELD & CPUS{0-3,8}: a part of the expression, with a condition or two for each range. */
+static unsigned int cpus_parse(struct parser *p, struct field *f, const struct comparison *compare)
+{
+	const unsigned int conditions = p->to->n;
+	unsigned long least = 0;
+	unsigned int node;
+	bool several;
+
+	if (f->is_text)
+		parser_fail(p, -EOPNOTSUPP, "CPUs cannot be compared there");
+	if (p->err)
+		return 0;
+	f->is_signed = false;		/* the kernel takes them so … */
+	node = cpus_range_parse(p, f, &least);
+	while (!p->err && parser_takes(p, ","))
+		node = node_new(p, NODE_OR, node, cpus_range_parse(p, f, &least));
+	several = p->to->n - conditions > 1 ||
+		  p->to->condition[conditions].comparison != ABI_COMPARE_EQ;
+	if (!p->err && !parser_takes(p, "}"))
+		parser_fail(p, -EINVAL, "\"}\" is missing");
+	if (several && compare->number != ABI_COMPARE_BITS)
+		parser_fail(p, -EOPNOTSUPP, "several CPUs are compared by \"&\"");
+	/* … and looks for the low 32 bits in a list of several. */
+	for (unsigned int i = conditions; several && i < p->to->n; i++)
+		if (p->to->condition[i].size > sizeof(uint32_t))
+			p->to->condition[i].size = sizeof(uint32_t);
+	return compare->is_not ? node_new(p, NODE_NOT, node, 0) : node;
+}
+
 static unsigned int condition_parse(struct parser *p)
 {
-	struct abi_condition *c = &p->to->condition[p->to->n];
 	const struct comparison *compare;
+	struct abi_condition *c;
 	bool is_not;
-	unsigned int node;
 	struct field f;
 
-	if (p->to->n >= ABI_CONDITIONS)
-		parser_fail(p, -EOPNOTSUPP, "it has too many conditions");
 	if (!p->err)
 		field_take(p, &f);
 	compare = p->err ? NULL : comparison_take(p);
-	if (!compare)
+	if (compare && parser_takes(p, "CPUS{"))
+		return cpus_parse(p, &f, compare);
+	c = compare ? condition_new(p, &f, compare->number) : NULL;
+	if (!c)
 		return 0;
-	*c = (struct abi_condition){
-		.operand = (uint8_t)f.operand, .offset = (uint16_t)f.offset,
-		.size = (uint16_t)f.size, .is_signed = f.is_signed,
-		.comparison = (uint8_t)compare->number,
-	};
 	is_not = compare->is_not;
 	parser_pass_blanks(p);
 	if (compare->of_text && (*p->at == '"' || *p->at == '\''))
@@ -380,12 +462,11 @@ static unsigned int condition_parse(struct parser *p)
 		condition_take_number(p, &f, c);
 	else
 		parser_fail(p, -EINVAL, "a pattern has quotes");
-	node = node_new(p, NODE_CONDITION, p->to->n++, 0);
 	if (f.operand == ABI_OPERAND_USER) {
 		c->is_not = is_not;
-		return node;
+		is_not = false;
 	}
-	return is_not ? node_new(p, NODE_NOT, node, 0) : node;
+	return is_not ? node_new(p, NODE_NOT, condition_node(p, c), 0) : condition_node(p, c);
 }
 
 /* --- expressions ------------------------------------------------------------------------------ */

@@ -45,6 +45,22 @@ void target_map_mark_plain(struct engine *e, unsigned int id, bool plain)
 	*word = (*word & ~(1ull << id % 64)) | (__u64)plain << id % 64;
 }
 
+int target_map_alone(struct engine *e, uint32_t owner, uint32_t pos, uint32_t tid)
+{
+	const struct abi_alone alone = { .tid = tid };
+	const uint32_t key = ABI_ALONE(owner, pos);
+
+	return bpf_map__update_elem(e->skel->maps.alone_threads, &key, sizeof(key), &alone,
+				    sizeof(alone), 0);
+}
+
+void target_map_alone_end(struct engine *e, uint32_t owner, uint32_t pos)
+{
+	const uint32_t key = ABI_ALONE(owner, pos);
+
+	(void)bpf_map__delete_elem(e->skel->maps.alone_threads, &key, sizeof(key), 0);
+}
+
 uint64_t target_map_hook(const struct engine *e, unsigned int hook, unsigned int cpu)
 {
 	return cpu < e->ncpu ? e->cpus[cpu].hook[hook] : 0;

@@ -29,6 +29,12 @@ int target_map_next(const struct engine *e, struct target_walk *w, uint32_t *tgi
 volatile struct abi_set *target_map_set(struct engine *e, unsigned int id);
 /* Marks a plain set (plain_sets in bpf/count/maps.bpf.h): a switch is quicker then. */
 void target_map_mark_plain(struct engine *e, unsigned int id, bool plain);
+/*
+ * The PMC at that place of an owner's counts counts this thread alone, by its number in the initial
+ * namespace; ABI_THREAD_GONE: none.  -E2BIG: ABI_MAX_ALONE PMCs do.
+ */
+int target_map_alone(struct engine *e, uint32_t owner, uint32_t pos, uint32_t tid);
+void target_map_alone_end(struct engine *e, uint32_t owner, uint32_t pos);
 /* A hook's counter on a CPU. */
 uint64_t target_map_hook(const struct engine *e, unsigned int hook, unsigned int cpu);
 

@@ -37,10 +37,12 @@ static const struct probe_kind {
 	bool kernel;			/* its place is in the kernel, else in a file */
 	bool offset;			/* … which may be inside of a function */
 	bool semaphore;
+	bool by_thread;			/* the kernel counts a single thread's hits, and all */
 } kinds[] = {
-	[WIRE_PROBE_UPROBE] = { .name = "uprobe", .sites = 1 },
+	[WIRE_PROBE_UPROBE] = { .name = "uprobe", .sites = 1, .by_thread = true },
 	[WIRE_PROBE_URETPROBE] = { .name = "uretprobe", .sites = 1 },
-	[WIRE_PROBE_USDT] = { .name = "usdt", .sites = WIRE_PROBE_SITES, .semaphore = true },
+	[WIRE_PROBE_USDT] = { .name = "usdt", .sites = WIRE_PROBE_SITES, .semaphore = true,
+			      .by_thread = true },
 	[WIRE_PROBE_KPROBE] = { .name = "kprobe", .sites = 1, .kernel = true, .offset = true },
 	[WIRE_PROBE_KRETPROBE] = { .name = "kretprobe", .sites = 1, .kernel = true },
 };
@@ -179,23 +181,16 @@ static int class_probe_plan_kernel(struct allocation *p, struct setting_question
 	return probe_check_function(p->machine->engine, a->filter, a->probe_site[0], why);
 }
 
-/*
- * The programs of probes count processes and cgroups; those that sample know threads as well.  The
- * kernel counts calls in user code for single threads, but not what it misses of the other kinds.
- */
-static int class_probe_plan_scope(const struct allocation *p, struct reason *why)
+/* Hits that the kernel does not count for a single thread are counted in the thread's slices. */
+static int class_probe_plan_scope(struct allocation *p, struct reason *why)
 {
-	if (p->spec.sampling)
-		return class_check_sampled_hits(p, why);
-	if (p->spec.cgroup && !count_slices_cgroup(p->machine->engine, &p->spec))
+	if (p->spec.cgroup && !p->spec.sampling &&
+	    !count_slices_cgroup(p->machine->engine, &p->spec))
 		return deny(why, -EOPNOTSUPP, "%s cannot be counted for a cgroup here: perf counts "
 			    "cgroups on this kernel (pmc_attach_cgroup(3)), and has no hits of "
 			    "probes; count the processes", p->name);
-	if (p->spec.thread && p->a->probe != WIRE_PROBE_UPROBE && p->a->probe != WIRE_PROBE_USDT)
-		return deny(why, -EOPNOTSUPP, "%s: hits of a %s in a single thread are sampled "
-			    "only: count the process, or sample with the period 1", p->name,
-			    kinds[p->a->probe].name);
-	return 0;
+	p->spec.alone = p->spec.thread && !p->spec.sampling && !kinds[p->a->probe].by_thread;
+	return class_check_thread(p, why);
 }
 
 static int class_probe_plan(struct allocation *p, struct reason *why)

@@ -70,6 +70,9 @@ static enum soft_source class_soft_source(const struct allocation *p, const stru
 	/* A program counts them in cgroups, too; samples of them have been refused. */
 	if (p->spec.cgroup && s->process == SOFT_MIGRATION)
 		return SOFT_HOOK;
+	/* perf counts a thread's migrations when it runs again. */
+	if (p->spec.thread && s->process == SOFT_MIGRATION)
+		return SOFT_MIGRATION;
 	if (p->system || p->spec.thread || p->spec.cgroup || p->a->group ||
 	    (p->a->flags & ALLOCATION_LOGS && !p->spec.sampling))
 		return s->system;
@@ -85,6 +88,8 @@ static void class_soft_fill(struct allocation *p, const struct soft_event *s)
 	};
 
 	p->spec.from = from[class_soft_source(p, s)];
+	p->spec.alone = p->spec.thread && (p->spec.from == COUNT_FROM_HOOK ||
+					   p->spec.from == COUNT_FROM_MIGRATION);
 	p->spec.quantity = s->quantity;
 	p->spec.hook = s->hook;
 	p->spec.rate = s->rate;
@@ -133,9 +138,10 @@ static int class_soft_plan(struct allocation *p, struct reason *why)
 		return err;
 	if (p->spec.sampling && s->system == SOFT_HOOK)
 		return deny(why, -EOPNOTSUPP, "%s can be counted, not sampled", s->name);
-	if (p->spec.thread && (s->system != SOFT_PERF || s->process == SOFT_MIGRATION))
-		return deny(why, -EOPNOTSUPP, "%s cannot be counted for a single thread: count its "
-			    "process", s->name);
+	if (p->spec.sampling && p->spec.thread &&
+	    (s->process == SOFT_OFFCPU || s->process == SOFT_MIGRATION))
+		return deny(why, -EOPNOTSUPP, "%s cannot be sampled for a single thread: sample "
+			    "its process", s->name);
 	if (p->spec.cgroup && !class_soft_has_cgroups(p, s))
 		return deny(why, -EOPNOTSUPP, "%s cannot be counted for a cgroup: count its "
 			    "processes", s->name);
@@ -158,9 +164,10 @@ static int class_soft_plan(struct allocation *p, struct reason *why)
 	if (p->spec.cgroup && s->sides == SIDES_SAMPLED)
 		p->spec.event.config = PERF_COUNT_SW_CPU_CLOCK;
 	err = class_soft_plan_side(p, s, why);
-	if (!err)
-		class_soft_fill(p, s);
-	return err;
+	if (err)
+		return err;
+	class_soft_fill(p, s);
+	return class_check_thread(p, why);
 }
 
 static bool class_soft_event_at(const struct class_machine *m, const struct row_class *class,

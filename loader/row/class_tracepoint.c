@@ -78,15 +78,16 @@ static int class_tracepoint_plan_cgroup(const struct allocation *p, struct reaso
 		    "the processes", p->name);
 }
 
-/* perf gives some hits to the task that an event is about, and not to the one that runs. */
-static int class_tracepoint_plan_thread(const struct allocation *p, struct reason *why)
+/*
+ * perf counts a thread's hits, but some of them also for the task that an event is about: these
+ * are counted in the thread's slices.
+ */
+static int class_tracepoint_plan_thread(struct allocation *p, struct reason *why)
 {
-	if (!p->spec.thread || p->spec.sampling)
-		return 0;
-	if (system_is(p->name, "sched:sched_stat_") || system_is(p->name, "sched:sched_wak"))
-		return deny(why, -EOPNOTSUPP, "perf counts %s for the thread that it is about as "
-			    "well as for the one that passes it: count the process", p->name);
-	return 0;
+	p->spec.alone = p->spec.thread && !p->spec.sampling &&
+			(system_is(p->name, "sched:sched_stat_") ||
+			 system_is(p->name, "sched:sched_wak"));
+	return class_check_thread(p, why);
 }
 
 static int class_tracepoint_plan_filter(struct allocation *p, struct reason *why)
@@ -137,7 +138,6 @@ static int class_tracepoint_plan(struct allocation *p, struct reason *why)
 		.type = PERF_TYPE_TRACEPOINT, .config = id,
 		.raw = p->spec.sampling && p->a->values & PMCLOG_VALUE_RAW,
 	};
-	err = err ?: class_check_sampled_hits(p, why);
 	err = err ?: class_tracepoint_plan_thread(p, why);
 	err = err ?: class_tracepoint_plan_cgroup(p, why);
 	err = err ?: class_tracepoint_plan_filter(p, why);

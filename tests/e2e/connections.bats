@@ -44,7 +44,7 @@ with_full_share() {
 	crowd 65534 mute 200
 	run run_as_nobody timeout $PATIENCE wireclient connect listen
 	grep -q '^listen EAGAIN' <<<"$output"
-	fds_are "$before"
+	wait_for fds_are "$before"
 }
 
 @test "the library reports the reason, whether the refusal or its greeting comes first" {

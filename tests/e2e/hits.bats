@@ -241,6 +241,27 @@ CALL=syscalls:sys_enter_sched_get_priority_max
 	[ "${has[0]}" -lt "${has[1]}" ]
 }
 
+# has_cpu_lists: the kernel's filters have them, as since Linux 6.6
+has_cpu_lists() {
+	[[ $(uname -r) =~ ^([0-9]+)\.([0-9]+) ]]
+	((BASH_REMATCH[1] > 6 || (BASH_REMATCH[1] == 6 && BASH_REMATCH[2] >= 6)))
+}
+
+@test "a filter of CPUs admits the hits that the kernel counts with it" {
+	need_calls
+	if ! has_cpu_lists; then
+		refuses '*the kernel refuses the filter of*' pmcstat -q -n 1 -O none -P "$CALL,filter=cpu & CPUS{1}" true
+		return
+	fi
+	samples -n 1 -P "$CALL,filter=cpu & CPUS{1}" -P "$CALL,filter=cpu != CPUS{1}" -P "$CALL,filter=cpu & CPUS{0-1}" \
+		-P "$CALL,filter=policy & CPUS{1} && cpu & CPUS{0-1}" -E -p "$CALL,filter=cpu & CPUS{1}" taskset 3 load moves=20 calls=10
+	on_one=$(awk '$1 == "exitval" { print $NF }' text)
+	[ "$on_one" -ge 5 ]
+	samples_are "$on_one" $((30 - on_one)) 30 5 0
+	refuses '*can be counted, not sampled: character 17: several CPUs are compared by "&"*' \
+		pmcstat -q -n 1 -O none -P "$CALL,filter=cpu == CPUS{0-1}" load
+}
+
 # PERF-306
 @test "a filter of texts chooses the hits inside of the kernel that are sampled" {
 	exec=sched:sched_process_exec

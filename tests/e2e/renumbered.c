@@ -34,10 +34,15 @@ static void line_read(void)
 		;
 }
 
+__attribute__((noinline)) static void renumbered_call(void)
+{
+	sched_get_priority_max(SCHED_FIFO);
+}
+
 static void calls_make(void)
 {
 	for (unsigned int i = 0; i < calls; i++)
-		sched_get_priority_max(SCHED_FIFO);
+		renumbered_call();
 }
 
 static void finish(void)

@@ -28,6 +28,16 @@ threads_of() {
 # counts_calls NAME: the client has a PMC of $ENTER that counts one thread
 counts_calls() { expect "$1" 'alloc 0 *' caps $READ tracepoint $ENTER alloc 3 $CLASS 0 any $THREAD; }
 
+# counts_returns NAME FILE SYMBOL: the client has a PMC that counts a thread's returns from the function
+counts_returns() {
+	local address text offset
+
+	address=$(nm "$2" | awk -v symbol="$3" '$3 == symbol { print $1 }')
+	read -r text offset < <(objdump -h "$2" | awk '$2 == ".text" { print $4, $6 }')
+	expect "$1" 'alloc 0 *' caps $READ tracepoint returns probe 2 "$2" $((0x$address - 0x$text + 0x$offset)) \
+		alloc 3 67 0 any $THREAD
+}
+
 # counts_soft NAME EVENT [FLAGS]
 counts_soft() { expect "$1" 'alloc 0 *' caps $READ alloc 3 15 "$2" any "${3:-$THREAD}"; }
 
@@ -85,23 +95,35 @@ figure() { sed 's/.*) //' "/proc/$1/task/$2/stat" | cut -d' ' -f$(($3 - 2)); }
 	expect own 'read 0 5' read
 }
 
+# kind_switches KIND: what the kernel has counted for the first thread of $w
+kind_switches() { awk -v kind="$1_ctxt_switches:" '$1 == kind { print $2 }' "/proc/$w/task/$w/status"; }
+
 @test "software events of a thread equal the kernel's own figures of it" {
 	workload w threads=1 switches=50 pages=100
 	w=${WORKLOAD[w]}
 	client faults
 	client switches
 	client clock
+	client waits
+	client preempted
 	counts_soft faults 0x20007
 	for _ in 1 2; do counts_soft switches 0x2000b; done
 	for _ in 1 2 3; do counts_soft clock 0x2000a; done
-	for name in faults switches clock; do expect $name 'attachthread 0' attachthread "$w" "$w"; done
+	for _ in 1 2 3 4; do counts_soft waits 0x2000c; done
+	for _ in 1 2 3 4 5; do counts_soft preempted 0x2000d; done
+	names="faults switches clock waits preempted"
+	for name in $names; do expect $name 'attachthread 0' attachthread "$w" "$w"; done
 	faults=$(figure "$w" "$w" 10)
-	switches=$(awk '/ctxt_switches/ { n += $2 } END { print n }' "/proc/$w/task/$w/status")
-	for name in faults switches clock; do expect $name 'start 0' start; done
+	waits=$(kind_switches voluntary)
+	preempted=$(kind_switches nonvoluntary)
+	for name in $names; do expect $name 'start 0' start; done
 	work w
-	switches=$(($(awk '/ctxt_switches/ { n += $2 } END { print n }' "/proc/$w/task/$w/status") - switches))
-	[ "$switches" -ge 50 ]
-	expect switches "read 0 $switches" read
+	waits=$(($(kind_switches voluntary) - waits))
+	preempted=$(($(kind_switches nonvoluntary) - preempted))
+	[ "$waits" -ge 50 ]
+	expect switches "read 0 $((waits + preempted))" read
+	expect waits "read 0 $waits" read
+	expect preempted "read 0 $preempted" read
 	faults=$(($(figure "$w" "$w" 10) - faults))
 	[ "$faults" -ge 100 ]
 	expect faults "read 0 $faults" read
@@ -163,29 +185,35 @@ sampled() {
 	[ "$(sampled second)" = "${threads[1]} 10" ]
 }
 
-# renumbers MODE: the client `own` samples the first thread, $tid, of the program
+# renumbers MODE: the client `own` samples the first thread, $tid, of the program, and `returns` counts its returns
 renumbers() {
 	client own
 	expect own 'log 0' log own.log
 	samples_hits own
+	client returns
+	counts_returns returns "$BUILD/tests/renumbered" renumbered_call
 	coproc RENUMBERED { exec renumbered "$1" 10 3>&-; }
 	read -r tid <&"${RENUMBERED[0]}"
-	expect own 'attachthread 0' attachthread "$RENUMBERED_PID" "$tid"
-	expect own 'start 0' start
+	for name in own returns; do
+		expect $name 'attachthread 0' attachthread "$RENUMBERED_PID" "$tid"
+		expect $name 'start 0' start
+	done
 	echo >&"${RENUMBERED[1]}"
 	read -r line <&"${RENUMBERED[0]}"
 	[ "$line" = "done" ]
 	expect own 'endlog 0' stop endlog
 }
 
-@test "a later thread with the number of one that has ended is not sampled in its place" {
+@test "a later thread with the number of one that has ended is not measured in its place" {
 	renumbers again
 	[ "$(sampled own)" = "$tid 10" ]
+	expect returns 'read 0 10' read
 }
 
-@test "a thread that executes a program, and has its process's number from then on, is sampled further" {
+@test "a thread that executes a program, and has its process's number from then on, is measured further" {
 	renumbers "exec"
 	[ "$(sampled own)" = "$(printf '%s\n' "$tid 10" "$RENUMBERED_PID 10" | sort)" ]
+	expect returns 'read 0 20' read
 }
 
 @test "a breakpoint of one thread counts and samples its own accesses, not its process's" {
@@ -212,28 +240,87 @@ renumbers() {
 	[ "$(sampled own)" = "${threads[1]} 10" ]
 }
 
-@test "a probe of one thread counts its own calls, not its process's" {
+@test "a probe of one thread counts its own calls and returns, not its process's" {
 	local call=uprobe:$BUILD/tests/load:load_call
+	local probes=(-p "$call" -p "uretprobe:${call#*:}")
 
 	workload w threads=2 calls=10
 	threads_of "${WORKLOAD[w]}"
-	counts_from_now -p "$call" -t "tid:${threads[1]}"
+	counts_from_now "${probes[@]}" -t "tid:${threads[1]}"
 	work w
 	rest w
 	wait $pid
-	[[ "$(tail -n 1 rows)" == *",10" ]]
+	[[ "$(tail -n 1 rows)" == *",10,10" ]]
 	# The program has the file from its exec on only.
 	mkfifo go
 	rm rows
 	sh -c 'read -r line <go; load calls=5; exec load calls=30' 3>&- &
 	w=$!
-	counts_from_now -p "$call" -t "tid:$w"
+	counts_from_now "${probes[@]}" -t "tid:$w"
 	echo >go
 	wait $w
 	wait $pid
-	[[ "$(tail -n 1 rows)" == *",30" ]]
-	run pmcstat -p "uretprobe:${call#*:}" -t "tid:$$" -w 1 -l 1
-	[[ $status -ne 0 && $output == *"hits of a uretprobe in a single thread are sampled only: count the process"* ]]
+	[[ "$(tail -n 1 rows)" == *",30,30" ]]
+}
+
+# measures_parts NAME WORD...: the client `own` has PMCs, allocated by these words, of the process $w and of each of its
+# threads; ${IDS[NAME]} is the first one's number, ${IDS[NAME0]} … those of the others
+declare -gA IDS
+measures_parts() {
+	local i of
+
+	of=("$w" "${threads[@]}")
+	expect own 'alloc 0 *' "${@:2}" 0
+	IDS[$1]=${reply##* }
+	expect own 'attach 0' attach "$w"
+	for i in "${!of[@]}"; do
+		expect own 'alloc 0 *' "${@:2}" $THREAD
+		IDS[$1$i]=${reply##* }
+		expect own 'attachthread 0' attachthread "$w" "${of[i]}"
+	done
+	for i in "" "${!of[@]}"; do expect own 'start 0' id "${IDS[$1$i]}" start; done
+}
+
+# part_of NAME: its count, in $count
+part_of() {
+	expect own 'read 0 *' id "${IDS[$1]}" read
+	count=${reply#read 0 }
+}
+
+# parts_are_whole NAME LEAST: what the threads have counted, at least LEAST each, adds up to what the process has
+parts_are_whole() {
+	local i sum=0
+
+	for i in 0 1 2; do
+		part_of "$1$i"
+		echo "$1$i: $count"
+		[ "$count" -ge "$2" ]
+		sum=$((sum + count))
+	done
+	part_of "$1"
+	[ "$count" -eq "$sum" ] || { echo "$1: $count, of its threads $sum" >&2; return 1; }
+}
+
+# moves_of PID: what the kernel has counted for the thread of that number
+moves_of() { awk '/^se.nr_migrations/ { print $3 }' "/proc/$1/sched"; }
+
+@test "wake-ups, faults by kind and migrations of the threads add up to those of their process" {
+	workload w threads=2 pages=100 moves=10
+	w=${WORKLOAD[w]}
+	threads_of "$w"
+	client own
+	measures_parts writes caps $READ alloc 3 15 0x20006 any
+	measures_parts moves caps $READ alloc 3 15 0x2000e any
+	measures_parts wakes tracepoint sched:sched_wakeup alloc 3 $CLASS 0 any
+	measures_parts some filter 'pid>0' alloc 3 $CLASS 0 any
+	before=$(moves_of "$w")
+	work w
+	parts_are_whole writes 100
+	parts_are_whole moves 9
+	parts_are_whole wakes 0
+	parts_are_whole some 0
+	part_of moves0
+	[ "$count" -eq $(($(moves_of "$w") - before)) ]
 }
 
 @test "pmcstat -t tid:N counts until the end of the thread or of its process, with its last row" {
@@ -267,10 +354,8 @@ renumbers() {
 		run pmcstat $option -p $ENTER -t "tid:$w"
 		[[ $status -eq 64 && $output == *"options -d, -E and -W are for processes"* ]]
 	done
-	run pmcstat -p CPU_MIGRATIONS -t "tid:$w"
-	[[ $status -ne 0 && $output == *"CPU_MIGRATIONS cannot be counted for a single thread: count its process"* ]]
-	run pmcstat -p sched:sched_wakeup -t "tid:$w"
-	[[ $status -ne 0 && $output == *"perf counts sched:sched_wakeup for the thread that it is about"* ]]
+	run pmcstat -P CPU_MIGRATIONS -t "tid:$w"
+	[[ $status -ne 0 && $output == *"CPU_MIGRATIONS cannot be sampled for a single thread: sample its process"* ]]
 }
 
 @test "refused: flags, scopes, processes and threads in each other's place, strangers' threads" {
@@ -283,8 +368,6 @@ renumbers() {
 		expect own 'alloc EINVAL*PMC_F_THREAD: descendants, and records*' caps $READ alloc 3 15 0x20004 any $flags
 	done
 	expect own 'alloc EINVAL*PMC_F_THREAD is for process-scope PMCs only' caps $READ alloc 1 15 0x20004 0 $THREAD
-	expect own 'alloc EOPNOTSUPP*LOCK.FAILED cannot be counted for a single thread*' \
-		caps $READ alloc 3 15 0x20003 any $THREAD
 	counts_soft own 0x20004 0
 	expect own 'attachthread EINVAL*counts whole processes*PMC_F_THREAD*' attachthread "$w" "$w"
 	counts_soft own 0x20004

@@ -110,6 +110,56 @@ static void a_value_is_a_field_or_a_name_that_all_events_have(void **state)
 	}
 }
 
+/* Follows the conditions, which all compare this number. */
+static bool admits_number(uint64_t number)
+{
+	unsigned int at = 0;
+
+	for (unsigned int i = 0; at < ABI_FILTER_HIT; i++) {
+		const struct abi_condition *c = &filter.condition[at];
+		bool holds = c->comparison == ABI_COMPARE_EQ ? number == c->value :
+			     c->comparison == ABI_COMPARE_LE ? number <= c->value :
+							       number >= c->value;
+
+		assert_true(at < filter.n && i < filter.n);
+		at = holds ? c->yes : c->no;
+	}
+	return at == ABI_FILTER_HIT;
+}
+
+static void a_list_of_cpus_admits_the_numbers_in_it(void **state)
+{
+	static const struct {
+		const char *text;
+		unsigned int conditions;
+		uint64_t admitted;	/* bit n: n */
+	} cases[] = {
+		{ "cpu & CPUS{3}", 1, 1 << 3 },
+		{ "cpu == CPUS{3}", 1, 1 << 3 },
+		{ "cpu != CPUS{3}", 1, 0xffff & ~(1 << 3) },
+		{ "CPU & CPUS{0-2}", 1, 7 },
+		{ "small & CPUS{2-4,6}", 3, 7 << 2 | 1 << 6 },
+		{ "tiny & CPUS{0,2,4-5}", 4, 1 | 1 << 2 | 3 << 4 },
+		{ "!(cpu & CPUS{1,3-4})", 3, 0xffff & ~(1 << 1 | 3 << 3) },
+		{ "cpu & CPUS{1-3} && !(cpu & CPUS{2})", 3, 1 << 1 | 1 << 3 },
+		{ "cpu == 9 || cpu & CPUS{1-3,5}", 4, 7 << 1 | 1 << 5 | 1 << 9 },
+	};
+
+	for (unsigned int i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		assert_int_equal(compile(cases[i].text), 0);
+		assert_int_equal(filter.n, cases[i].conditions);
+		for (unsigned int n = 0; n < 16; n++)
+			assert_int_equal(admits_number(n), cases[i].admitted >> n & 1);
+	}
+	/* The kernel takes a negative number for a large one. */
+	assert_int_equal(compile("small & CPUS{0-3}"), 0);
+	assert_false(filter.condition[0].is_signed);
+	/* It looks for the low half of a long one, unless there is one CPU. */
+	assert_int_equal(compile("a & CPUS{0-1} || b & CPUS{1}"), 0);
+	assert_int_equal(filter.condition[0].size, 4);
+	assert_int_equal(filter.condition[1].size, 8);
+}
+
 /* As the program follows the only pattern's places. */
 static bool glob_matches(const char *text)
 {
@@ -222,6 +272,17 @@ static void what_programs_cannot_evaluate_is_refused_with_its_place(void **state
 		{ "path.ustring == 'x'", "the field does not point to a text", -EOPNOTSUPP },
 		{ "a == 1 || words == 1", "character 11: programs cannot read \"words\"",
 		  -EOPNOTSUPP },
+		{ "prev_comm & CPUS{1}", "CPUs cannot be compared there", -EOPNOTSUPP },
+		{ "cpu & CPUS{}", "ascending lists of CPUs", -EOPNOTSUPP },
+		{ "cpu & CPUS{all}", "ascending lists of CPUs", -EOPNOTSUPP },
+		{ "cpu & CPUS{0-6:2/3}", "ascending lists of CPUs", -EOPNOTSUPP },
+		{ "cpu & CPUS{3-1}", "ascending lists of CPUs", -EOPNOTSUPP },
+		{ "cpu & CPUS{1,1}", "ascending lists of CPUs", -EOPNOTSUPP },
+		{ "cpu & CPUS{1,}", "ascending lists of CPUs", -EOPNOTSUPP },
+		{ "cpu & CPUS{1-", "ascending lists of CPUs", -EOPNOTSUPP },
+		{ "cpu == CPUS{1,2}", "several CPUs are compared by \"&\"", -EOPNOTSUPP },
+		{ "cpu < CPUS{1-2}", "several CPUs are compared by \"&\"", -EOPNOTSUPP },
+		{ "cpu & CPUS 1", "a number cannot be compared", -EOPNOTSUPP },
 		{ "cpus & CPUS{1}", "programs cannot read \"cpus\"", -EOPNOTSUPP },
 		{ "common_type == 1", "programs cannot read \"common_type\"", -EOPNOTSUPP },
 		{ "path == 1", "a number cannot be compared", -EOPNOTSUPP },
@@ -287,6 +348,7 @@ int main(void)
 		cmocka_unit_test(a_number_has_the_fields_size_and_sign),
 		cmocka_unit_test(a_value_is_a_field_or_a_name_that_all_events_have),
 		cmocka_unit_test(a_pattern_has_a_star_at_its_beginning_and_end),
+		cmocka_unit_test(a_list_of_cpus_admits_the_numbers_in_it),
 		cmocka_unit_test(a_glob_matches_what_the_kernel_matches),
 		cmocka_unit_test(a_text_of_the_program_is_compared_where_the_field_points),
 		cmocka_unit_test(what_programs_cannot_evaluate_is_refused_with_its_place),

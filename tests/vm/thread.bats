@@ -34,9 +34,12 @@ thread_counts() {
 	[ "${counts[1]}" -gt 0 ]
 }
 
-@test "a thread's calls of a function, beside the samples of those" {
-	thread_counts -p uprobe:/usr/bin/load:load_call -p $ENTER
-	[ "${counts[*]}" = "10 10" ]
+@test "a thread's calls of functions and its returns, in the program and in the kernel" {
+	call=__x64_sys_sched_get_priority_max
+	[ "$VM_ARCH" = amd64 ] || call=__arm64_sys_sched_get_priority_max
+	thread_counts -p uprobe:/usr/bin/load:load_call -p uretprobe:/usr/bin/load:load_call -p kprobe:$call \
+		-p kretprobe:$call -p $ENTER
+	[ "${counts[*]}" = "10 10 10 10 10" ]
 }
 
 @test "a thread's instructions, beside those of its process" {

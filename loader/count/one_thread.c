@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* See one_thread.h. */
+#include <errno.h>
+#include <string.h>
+
+#include "one_thread.h"
+
+static int one_thread_set(const struct count *c, uint32_t tid, struct reason *why)
+{
+	int err = 0;
+
+	if (c->spec.sampling)
+		err = sampler_set_thread(c->e->samplers, (uint32_t)c->spec.tag, tid);
+	else if (c->spec.alone)
+		err = target_map_alone(c->e, c->owner->counts.slot, c->pos, tid);
+	if (err == -E2BIG)
+		return deny(why, -EAGAIN, "%d PMCs count single threads so, and no more can: "
+			    "release some, or count a process", ABI_MAX_ALONE);
+	return err ? deny(why, err, "the thread cannot be chosen: %s", strerror(-err)) : 0;
+}
+
+int one_thread_begin(const struct count *c, struct reason *why)
+{
+	return one_thread_set(c, c->spec.thread ? ABI_THREAD_GONE : 0, why);
+}
+
+void one_thread_end(const struct count *c)
+{
+	if (c->spec.alone)
+		target_map_alone_end(c->e, c->owner->counts.slot, c->pos);
+}
+
+int one_thread_attach(struct count *c, pid_t tgid, struct reason *why)
+{
+	int err = c->spec.thread ? one_thread_set(c, (uint32_t)c->tid, why) : 0;
+
+	/* From here on the program of forks sees a new thread of that number. */
+	if (!err && c->spec.thread)
+		err = count_state_check_thread(c, tgid, true, why);
+	if (err)
+		one_thread_detach(c, tgid);
+	return err;
+}
+
+void one_thread_detach(struct count *c, pid_t tgid)
+{
+	struct reason unused;
+
+	(void)tgid;
+	if (c->spec.thread)
+		(void)one_thread_set(c, ABI_THREAD_GONE, &unused);
+}
