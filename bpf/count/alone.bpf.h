@@ -32,7 +32,7 @@ static __always_inline bool alone_has(u32 owner, u32 pos, u32 tid, u64 task)
 	return a && alone_admits(a, tid, task);
 }
 
-/* A thread `tid` has another number; `task` begins, and is another thread than one of old. */
+/* The thread `from` is `to` now; or a thread begins at the address `task`, if that is not 0. */
 static __always_inline void alone_change(struct abi_alone *a, u32 from, u32 to, u64 task)
 {
 	if (a->task ? a->task != task : a->tid != from)

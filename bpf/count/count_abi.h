@@ -134,7 +134,7 @@ struct abi_cpu {
 	__u32 offcpu_place[ABI_SOFT_ROWS + 1]; /* … at this place; the last one is not used */
 	__u64 event[ABI_DIRECT_SOURCES]; /* of a source that is a counter: see ABI_EVENT_TRIED */
 	__u64 untried;			/* bit s: see counters_try() */
-	__u64 task;			/* the address of that thread's task_struct */
+	__u64 task;			/* of the open slice, likewise: its task_struct's address */
 };
 
 struct abi_member {

@@ -129,7 +129,9 @@ static int hold_own_process(struct count *c, struct reason *why)
 {
 	int err = c->spec.alone ? one_thread_begin(c, why) : 0;
 
-	err = err ?: hold_own_choose(c, why);
+	if (err)
+		return err;
+	err = hold_own_choose(c, why);
 	if (err)
 		one_thread_end(c);
 	return err;

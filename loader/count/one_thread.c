@@ -13,21 +13,30 @@ static int one_thread_set(const struct count *c, uint32_t tid, struct reason *wh
 		err = sampler_set_thread(c->e->samplers, (uint32_t)c->spec.tag, tid);
 	else if (c->spec.alone)
 		err = target_map_alone(c->e, c->owner->counts.slot, c->pos, tid);
-	if (err == -E2BIG)
-		return deny(why, -EAGAIN, "%d PMCs count single threads so, and no more can: "
-			    "release some, or count a process", ABI_MAX_ALONE);
 	return err ? deny(why, err, "the thread cannot be chosen: %s", strerror(-err)) : 0;
 }
 
 int one_thread_begin(const struct count *c, struct reason *why)
 {
-	return one_thread_set(c, c->spec.thread ? ABI_THREAD_GONE : 0, why);
+	struct user *u = c->owner->user;
+	int err = c->spec.alone ? user_take(u->table, u, POOL_THREADS, 1, why) : 0;
+
+	if (err)
+		return err;
+	err = one_thread_set(c, c->spec.thread ? ABI_THREAD_GONE : 0, why);
+	if (err && c->spec.alone)
+		user_give(u->table, u, POOL_THREADS, 1);
+	return err;
 }
 
 void one_thread_end(const struct count *c)
 {
-	if (c->spec.alone)
-		target_map_alone_end(c->e, c->owner->counts.slot, c->pos);
+	struct user *u = c->owner->user;
+
+	if (!c->spec.alone)
+		return;
+	target_map_alone_end(c->e, c->owner->counts.slot, c->pos);
+	user_give(u->table, u, POOL_THREADS, 1);
 }
 
 int one_thread_attach(struct count *c, pid_t tgid, struct reason *why)

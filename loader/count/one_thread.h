@@ -5,7 +5,7 @@
 
 #include "count_state.h"
 
-/* Such a PMC has no thread yet; any other PMC has all threads. */
+/* Such a PMC has no thread yet; any other PMC has all threads.  -EAGAIN: its user has too many. */
 int one_thread_begin(const struct count *c, struct reason *why);
 void one_thread_end(const struct count *c);
 

@@ -62,6 +62,7 @@ static void daemon_size_pools(struct daemon *d)
 	user_pool(&d->users, POOL_TRACEPOINTS, ABI_TRACEPOINTS);
 	user_pool(&d->users, POOL_REGISTERS, ABI_MSR_SOURCES);
 	user_pool(&d->users, POOL_CGROUPS, ABI_CGROUP_PMCS);
+	user_pool(&d->users, POOL_THREADS, ABI_MAX_ALONE);
 	user_pool(&d->users, POOL_SETS, TARGET_SETS);
 	user_pool(&d->users, POOL_TARGETS, ABI_MAX_TARGETS);
 	user_pool(&d->users, POOL_SHARES, ABI_MAX_SHARES);

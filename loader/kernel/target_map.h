@@ -31,7 +31,7 @@ volatile struct abi_set *target_map_set(struct engine *e, unsigned int id);
 void target_map_mark_plain(struct engine *e, unsigned int id, bool plain);
 /*
  * The PMC at that place of an owner's counts counts this thread alone, by its number in the initial
- * namespace; ABI_THREAD_GONE: none.  -E2BIG: ABI_MAX_ALONE PMCs do.
+ * namespace; ABI_THREAD_GONE: none.
  */
 int target_map_alone(struct engine *e, uint32_t owner, uint32_t pos, uint32_t tid);
 void target_map_alone_end(struct engine *e, uint32_t owner, uint32_t pos);

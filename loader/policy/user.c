@@ -30,6 +30,7 @@ static const struct {
 	[POOL_TRACEPOINTS] = { "tracepoints", NULL },
 	[POOL_REGISTERS] = { "registers counted for processes", NULL },
 	[POOL_CGROUPS] = { "PMCs of cgroups", NULL },
+	[POOL_THREADS] = { "PMCs of single threads that programs count", NULL },
 	[POOL_SHARES] = { "counts of logged processes", NULL },
 	[POOL_HELPERS] = { "requests under way", NULL },
 };

@@ -41,6 +41,7 @@ enum pool_kind {
 	POOL_TRACEPOINTS,		/* tracepoints, once for each of them */
 	POOL_REGISTERS,			/* registers, counted in slices */
 	POOL_CGROUPS,			/* PMCs of cgroups, counted in slices */
+	POOL_THREADS,			/* PMCs of single threads, counted in slices */
 	POOL_SHARES,			/* counts of single processes for PMC_F_LOG_PROCEXIT */
 	POOL_HELPERS,			/* helper processes at work */
 	POOLS

@@ -6,6 +6,7 @@
  *	rows		counting PMCs of one process
  *	samplers	sampling PMCs, in as many processes as it takes
  *	sources		counting PMCs of an event that the kernel does not keep per process
+ *	threads		PMCs of single threads that count migrations
  *	sets		processes that each have another combination of twelve PMCs
  *	targets N	N children of a target whose PMC has PMC_F_DESCENDANTS; then reads it
  *	events N	a target of N threads that is sampled
@@ -77,13 +78,13 @@ struct answer {
 };
 
 /* The PMCs that one process gets. */
-static struct answer take_all(const char *event, enum pmc_mode mode)
+static struct answer take_all(const char *event, enum pmc_mode mode, uint32_t flags)
 {
 	struct answer a = { 0 };
 	pmc_id_t id;
 
 	begin();
-	while (pmc_allocate(event, mode, 0, PMC_CPU_ANY, &id, 1000000) == 0)
+	while (pmc_allocate(event, mode, flags, PMC_CPU_ANY, &id, 1000000) == 0)
 		a.got++;
 	a.err = errno;
 	snprintf(a.why, sizeof(a.why), "%s", pmc_errstr());
@@ -91,7 +92,7 @@ static struct answer take_all(const char *event, enum pmc_mode mode)
 }
 
 /* In one process after another, while only rows run out. */
-static void take_in_many(const char *event, enum pmc_mode mode)
+static void take_in_many(const char *event, enum pmc_mode mode, uint32_t flags)
 {
 	struct answer a = { .err = EINVAL };
 	unsigned int n = 0;
@@ -101,7 +102,7 @@ static void take_in_many(const char *event, enum pmc_mode mode)
 		if (pipe(ends))
 			fail("pipe");
 		if (!bear()) {
-			a = take_all(event, mode);
+			a = take_all(event, mode, flags);
 			if (write(ends[1], &a, sizeof(a)) != sizeof(a))
 				exit(1);
 			stay();
@@ -232,13 +233,15 @@ int main(int argc, char **argv)
 	char byte;
 
 	if (!strcmp(what, "rows")) {
-		struct answer a = take_all("PAGE_FAULT.ALL", PMC_MODE_TC);
+		struct answer a = take_all("PAGE_FAULT.ALL", PMC_MODE_TC, 0);
 
 		printf("%u %s: %s\n", a.got, strerrorname_np(a.err), a.why);
 	} else if (!strcmp(what, "samplers")) {
-		take_in_many("CPU_CLOCK", PMC_MODE_TS);
+		take_in_many("CPU_CLOCK", PMC_MODE_TS, 0);
 	} else if (!strcmp(what, "sources")) {
-		take_in_many("CGROUP_SWITCHES", PMC_MODE_TC);
+		take_in_many("CGROUP_SWITCHES", PMC_MODE_TC, 0);
+	} else if (!strcmp(what, "threads")) {
+		take_in_many("CPU_MIGRATIONS", PMC_MODE_TC, PMC_F_THREAD);
 	} else if (!strcmp(what, "sets")) {
 		take_sets();
 	} else if (!strcmp(what, "targets")) {
@@ -248,8 +251,8 @@ int main(int argc, char **argv)
 	} else if (!strcmp(what, "events")) {
 		take_events(n);
 	} else {
-		fputs("usage: hoard rows|samplers|sources|sets|targets N|events N|shares N\n",
-		      stderr);
+		fputs("usage: hoard rows|samplers|sources|threads|sets|targets N|events N|"
+		      "shares N\n", stderr);
 		return 2;
 	}
 	fflush(stdout);

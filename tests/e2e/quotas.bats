@@ -160,6 +160,19 @@ fds_but_maps() { find "/proc/$DAEMON_PID/fd" -type l ! -lname 'anon_inode:bpf-ma
 	let_go
 }
 
+@test "one user's PMCs of single threads that programs count are limited to his share" {
+	start_daemon
+	hoard threads
+	[ "$hoarded" -eq 256 ]
+	[[ $reply == *"EAGAIN: uid 65534 has 256 of pmcbpfd's 1024 PMCs of single threads that programs count"*"user.share=25"* ]]
+	root_counts
+	counts as_second
+	let_go
+	hoard threads
+	[ "$hoarded" -eq 256 ]
+	let_go
+}
+
 @test "one user's combinations of PMCs are limited to his share" {
 	start_daemon -o user.share=3
 	hoard sets
