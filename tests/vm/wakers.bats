@@ -5,6 +5,14 @@
 
 load helpers
 
+# The daemon has the tables of the program's files: chains of wakers that come before them are cut, and stay so.
+setup_file() {
+	vm_start --daemon
+	vm pmccontrol --tunable kern.hwpmc.debugflags=sampling=read
+	vm_sh 'pmc record --off-cpu --wakers --no-report -o /tmp/first waited lock 10 2000000'
+	vm_until 60 "$VM_FILES_ARE_READ files_are_read"
+}
+
 # wakers CHECK WORK... - and the folded stacks in /tmp/folded
 wakers() {
 	local check=$1
@@ -18,7 +26,6 @@ wakers() {
 }
 
 @test "wakers: of a lock its holder, and where it let the lock go; of a sleep an interrupt" {
-	# The first wakers come before the tables of their files, and are not completed later.
 	wakers held lock 100 2000000
 	vm_sh 'grep "main;.*take_lock;.*;hold;.*;\[woken by waited\]_\[k\];\[lock\]_\[k\] [0-9]*$" /tmp/folded ||
 		{ cat /tmp/folded; exit 1; }'
