@@ -247,17 +247,21 @@ has_cpu_lists() {
 	((BASH_REMATCH[1] > 6 || (BASH_REMATCH[1] == 6 && BASH_REMATCH[2] >= 6)))
 }
 
-@test "a filter of CPUs admits the hits that the kernel counts with it" {
+@test "a filter of CPUs admits the hits on these CPUs" {
 	need_calls
 	if ! has_cpu_lists; then
 		refuses '*the kernel refuses the filter of*' pmcstat -q -n 1 -O none -P "$CALL,filter=cpu & CPUS{1}" true
 		return
 	fi
 	samples -n 1 -P "$CALL,filter=cpu & CPUS{1}" -P "$CALL,filter=cpu != CPUS{1}" -P "$CALL,filter=cpu & CPUS{0-1}" \
-		-P "$CALL,filter=policy & CPUS{1} && cpu & CPUS{0-1}" -E -p "$CALL,filter=cpu & CPUS{1}" taskset 3 load moves=20 calls=10
-	on_one=$(awk '$1 == "exitval" { print $NF }' text)
+		-P "$CALL,filter=policy & CPUS{1} && cpu & CPUS{0-1}" taskset 3 load moves=20 calls=10
+	pmc filter -j log json
+	# The upper half of a sample's flags is its CPU.
+	on_one=$(jq -s 'map(select(.type == "callchain")) | group_by(.pmcid)
+		| (map(map(.cpuflags[2:6]) | unique)[:3] == [["0001"], ["0000"], ["0000", "0001"]]) as $right
+		| if $right then .[0] | length else error end' json)
 	[ "$on_one" -ge 5 ]
-	samples_are "$on_one" $((30 - on_one)) 30 5 0
+	samples_are "$on_one" $((30 - on_one)) 30 5
 	refuses '*can be counted, not sampled: character 17: several CPUs are compared by "&"*' \
 		pmcstat -q -n 1 -O none -P "$CALL,filter=cpu == CPUS{0-1}" load
 }
