@@ -137,6 +137,17 @@ static int task_cover_enable(const struct task_cover *v, pid_t tgid)
 			     task_events_enable_cpu(v->c, (unsigned int)v->here);
 }
 
+/*
+ * The forks have ended that were under way when the events were enabled, and may have copied a
+ * disabled one.  What they have created is enabled here, seen or not: when one thread follows
+ * another on a CPU, the kernel may swap their events, and a look that sees one thread before that
+ * and the other one after it lacks some.  Enabling reaches all copies of an event.
+ */
+static int task_cover_enable_copies(const struct task_cover *v, pid_t tgid)
+{
+	return v->way == COVER_STARTS ? task_cover_enable(v, tgid) : 0;
+}
+
 /* The events should be enabled. */
 static bool task_cover_enabled(const struct task_cover *v)
 {
@@ -150,10 +161,8 @@ static int task_cover_events(struct task_cover *v, pid_t tgid, int cpu)
 	int err;
 
 	v->cpu = cpu;
-	for (;;) {
-		err = task_cover_wait(v, tgid);
-		if (err)
-			return err;
+	err = task_cover_wait(v, tgid) ?: task_cover_enable_copies(v, tgid);
+	for (; !err; err = task_cover_wait(v, tgid)) {
 		mend = v->now.unprogrammed || v->now.nbare || v->now.ntwice;
 		enable = task_cover_enabled(v) && v->now.off;
 		if (!mend && !enable)
@@ -165,6 +174,7 @@ static int task_cover_events(struct task_cover *v, pid_t tgid, int cpu)
 		if (err)
 			return err;
 	}
+	return err;
 }
 
 /*
@@ -187,7 +197,7 @@ static int task_cover_process(struct task_cover *v, pid_t tgid)
 	err = task_cover_look_at(v, tgid, ABI_COVER_ALL, cpus);
 	if (err || !(v->now.nforking || v->now.nbare || v->now.ntwice || v->now.unprogrammed ||
 		     (task_cover_enabled(v) && v->now.off)))
-		return err;
+		return err ?: task_cover_enable_copies(v, tgid);
 	for (unsigned int cpu = 0; cpu < v->c->e->ncpu && !err; cpu++)
 		if (perf_cpu_present(cpu))
 			err = task_cover_events(v, tgid, (int)cpu);
