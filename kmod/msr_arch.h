@@ -18,7 +18,7 @@ struct event_words {
 	u32 cpu, index;		/* the CPU, and perf's index of the counter there */
 	u32 field;		/* COUNTER_FIELD */
 };
-#define EVENT_NONE ~0U		/* the CPU of what is no event */
+#define EVENT_NONE ~0U		/* instead of the CPU: there is no event */
 
 #ifdef CONFIG_X86
 

@@ -163,8 +163,8 @@ __noinline int members_credit(const struct abi_cpu *c, const struct abi_set *s,
 }
 
 /*
- * A member of a set with several owners, whose counts are looked up; or of one thread alone.  Its
- * own count stands still then, not yet its owner's others.
+ * A member of a set with several owners, whose counts are looked up; or of one thread alone.  It
+ * clears the mark of its own count only: its owner may have other members, which come later.
  */
 __noinline int member_credit_mixed(const struct abi_cpu *c, u32 cpu, const struct abi_set *s, u32 i)
 {

@@ -46,16 +46,15 @@ __noinline int counted_change(u32 owner, u32 pos, u32 from, u32 to, u64 task)
 __noinline int thread_change(u32 set, u32 from, u32 to, u64 task)
 {
 	struct abi_set *s = bpf_map_lookup_elem(&sets, &set);
+	u32 on = s ? s->sampled | s->alone : 0;
 
-	if (!s)
-		return 0;
-	for (u32 i = 0; i < ABI_MAX_MEMBERS; i++) {
+	for (u32 i = 0; s && i < ABI_MAX_MEMBERS && on >> i; i++) {
 		if (s->sampled >> i & 1)
 			sampled_change(s->log[i], from, to);
 		if (s->alone >> i & 1)
 			counted_change(s->member[i].owner, s->member[i].pos, from, to, task);
 	}
-	for (u32 row = 0; row < ABI_SOFT_ROWS; row++)
+	for (u32 row = 0; s && row < ABI_SOFT_ROWS && s->migrations >> row; row++)
 		if (s->migrations >> row & 1)
 			counted_change(s->soft[row].owner, s->soft[row].pos, from, to, task);
 	return 0;

@@ -25,6 +25,7 @@ struct task_cover {
 	int here;			/* the CPU to look at, on which it runs; -1: all */
 	int cpu;			/* to which the events are bound, -1: to none */
 	uint64_t until;			/* for one process, or for all if `here` */
+	bool copies;			/* all copies of this process's events are enabled */
 	bool changed;			/* the round has opened or enabled events, or met forks */
 	int err;
 	struct reason *why;
@@ -143,9 +144,12 @@ static int task_cover_enable(const struct task_cover *v, pid_t tgid)
  * another on a CPU, the kernel may swap their events, and a look that sees one thread before that
  * and the other one after it lacks some.  Enabling reaches all copies of an event.
  */
-static int task_cover_enable_copies(const struct task_cover *v, pid_t tgid)
+static int task_cover_enable_copies(struct task_cover *v, pid_t tgid)
 {
-	return v->way == COVER_STARTS ? task_cover_enable(v, tgid) : 0;
+	if (v->way != COVER_STARTS || v->copies)
+		return 0;
+	v->copies = true;
+	return task_cover_enable(v, tgid);
 }
 
 /* The events should be enabled. */
@@ -187,6 +191,7 @@ static int task_cover_process(struct task_cover *v, pid_t tgid)
 	unsigned int cpus = 0;
 	int err;
 
+	v->copies = false;
 	if (v->here >= 0)
 		return task_cover_events(v, tgid, v->here);
 	v->until = clock_ns() + COVER_TIME;

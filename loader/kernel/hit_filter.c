@@ -426,10 +426,11 @@ static unsigned int cpus_parse(struct parser *p, struct field *f, const struct c
 	node = cpus_range_parse(p, f, &least);
 	while (!p->err && parser_takes(p, ","))
 		node = node_new(p, NODE_OR, node, cpus_range_parse(p, f, &least));
+	if (p->err)
+		return 0;
+	(void)parser_takes(p, "}");	/* a range ends before "," or this */
 	several = p->to->n - conditions > 1 ||
 		  p->to->condition[conditions].comparison != ABI_COMPARE_EQ;
-	if (!p->err && !parser_takes(p, "}"))
-		parser_fail(p, -EINVAL, "\"}\" is missing");
 	if (several && compare->number != ABI_COMPARE_BITS)
 		parser_fail(p, -EOPNOTSUPP, "several CPUs are compared by \"&\"");
 	/* … and looks for the low 32 bits in a list of several. */

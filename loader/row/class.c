@@ -39,8 +39,7 @@ int class_name_take(struct allocation *p, struct reason *why)
 /* The programs know threads by the numbers that they have on the host. */
 int class_check_thread(const struct allocation *p, struct reason *why)
 {
-	if ((p->spec.sampling || p->spec.alone) && p->spec.thread &&
-	    programs_nested(p->machine->engine->programs))
+	if (p->spec.thread && programs_nested(p->machine->engine->programs))
 		return deny(why, -EOPNOTSUPP, "%s: pmcbpfd runs in a PID namespace, where it is "
 			    "not measured for single threads: measure the process", p->name);
 	return 0;

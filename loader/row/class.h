@@ -126,7 +126,7 @@ const struct class_ops *class_with_events(uint32_t class);
 
 /* Takes the event's name as the client has it: 0, or -EINVAL if it is not printable. */
 int class_name_take(struct allocation *p, struct reason *why);
-/* -EOPNOTSUPP: programs would count or sample a single thread, and do not know its number. */
+/* Of what programs count or sample: -EOPNOTSUPP: they do not know a single thread's number. */
 int class_check_thread(const struct allocation *p, struct reason *why);
 
 #endif

@@ -190,7 +190,7 @@ static int class_probe_plan_scope(struct allocation *p, struct reason *why)
 			    "cgroups on this kernel (pmc_attach_cgroup(3)), and has no hits of "
 			    "probes; count the processes", p->name);
 	p->spec.alone = p->spec.thread && !p->spec.sampling && !kinds[p->a->probe].by_thread;
-	return class_check_thread(p, why);
+	return p->spec.alone || p->spec.sampling ? class_check_thread(p, why) : 0;
 }
 
 static int class_probe_plan(struct allocation *p, struct reason *why)

@@ -167,7 +167,7 @@ static int class_soft_plan(struct allocation *p, struct reason *why)
 	if (err)
 		return err;
 	class_soft_fill(p, s);
-	return class_check_thread(p, why);
+	return p->spec.alone ? class_check_thread(p, why) : 0;
 }
 
 static bool class_soft_event_at(const struct class_machine *m, const struct row_class *class,

@@ -87,7 +87,7 @@ static int class_tracepoint_plan_thread(struct allocation *p, struct reason *why
 	p->spec.alone = p->spec.thread && !p->spec.sampling &&
 			(system_is(p->name, "sched:sched_stat_") ||
 			 system_is(p->name, "sched:sched_wak"));
-	return class_check_thread(p, why);
+	return p->spec.alone || p->spec.sampling ? class_check_thread(p, why) : 0;
 }
 
 static int class_tracepoint_plan_filter(struct allocation *p, struct reason *why)

@@ -332,6 +332,14 @@ expect() {
 		return 1; }
 }
 
+# place FILE SYMBOL: the offset of the function in the file
+place() {
+	local address text offset
+	address=$(nm "$1" | awk -v symbol="$2" '$3 == symbol { print $1 }')
+	read -r text offset < <(objdump -h "$1" | awk '$2 == ".text" { print $4, $6 }')
+	printf '0x%x\n' $((0x$address - 0x$text + 0x$offset))
+}
+
 # count_of NAME: the value of its latest PMC, in $count.
 count_of() {
 	expect "$1" 'read 0 *' read

@@ -16,6 +16,12 @@ samples() {
 	pmcstat -q -R log >text
 }
 
+# kernel_reaches MAJOR MINOR: it is of this version, or a later one
+kernel_reaches() {
+	[[ $(uname -r) =~ ^([0-9]+)\.([0-9]+) ]]
+	((BASH_REMATCH[1] > $1 || (BASH_REMATCH[1] == $1 && BASH_REMATCH[2] >= $2)))
+}
+
 # samples_are N...: the PMCs have so many samples, in the order of their allocation.
 samples_are() {
 	local has
@@ -241,15 +247,10 @@ CALL=syscalls:sys_enter_sched_get_priority_max
 	[ "${has[0]}" -lt "${has[1]}" ]
 }
 
-# has_cpu_lists: the kernel's filters have them, as since Linux 6.6
-has_cpu_lists() {
-	[[ $(uname -r) =~ ^([0-9]+)\.([0-9]+) ]]
-	((BASH_REMATCH[1] > 6 || (BASH_REMATCH[1] == 6 && BASH_REMATCH[2] >= 6)))
-}
-
 @test "a filter of CPUs admits the hits on these CPUs" {
 	need_calls
-	if ! has_cpu_lists; then
+	if ! kernel_reaches 6 6; then
+		# Its filters know no lists of CPUs.
 		refuses '*the kernel refuses the filter of*' pmcstat -q -n 1 -O none -P "$CALL,filter=cpu & CPUS{1}" true
 		return
 	fi
@@ -269,8 +270,7 @@ has_cpu_lists() {
 # PERF-306
 @test "a filter of texts chooses the hits inside of the kernel that are sampled" {
 	exec=sched:sched_process_exec
-	[[ $(uname -r) =~ ^([0-9]+)\.([0-9]+) ]]
-	if ((BASH_REMATCH[1] < 6 || (BASH_REMATCH[1] == 6 && BASH_REMATCH[2] < 7))); then
+	if ! kernel_reaches 6 7; then
 		refuses '*before Linux 6.7 hits are sampled without a filter*' \
 			pmcstat -q -n 1 -O none -P "$exec,filter=pid > 0" true
 		return
@@ -323,8 +323,7 @@ fields_are() {
 
 # PERF-076
 @test "samples of the kernel's own events have fields with numbers, names and paths" {
-	[[ $(uname -r) =~ ^([0-9]+)\.([0-9]+) ]]
-	if ((BASH_REMATCH[1] < 6 || (BASH_REMATCH[1] == 6 && BASH_REMATCH[2] < 7))); then
+	if ! kernel_reaches 6 7; then
 		refuses '*before Linux 6.7 hits are sampled without their records (raw)*' \
 			pmcstat -q -n 1 -O none -P sched:sched_process_exec,raw true
 		return

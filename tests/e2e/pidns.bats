@@ -108,6 +108,25 @@ within() {
 	grep -F '[outside]' report.text
 }
 
+@test "a single thread is sampled by the kernel there; programs, which do not know its number, measure none" {
+	within <<-'END'
+		load -w pages=20 >out & w=$!
+		wait_for grep -q ready out
+		pmcstat -q -n 1 -P PAGE_FAULT.MINOR -O log -t "tid:$w" & stat=$!
+		attached() { pmcstat -q -R log 2>/dev/null | grep -q "^attach"; }
+		wait_for attached
+		kill -USR1 $w
+		wait_for worked out
+		kill $w
+		wait $stat
+		for event in CPU_MIGRATIONS sched:sched_wakeup; do
+			! pmcstat -p $event -t "tid:$$" 2>>refused || exit
+		done
+	END
+	[ "$(pmcstat -q -R log | grep -c '^callchain')" -ge 20 ]
+	[ "$(grep -c 'runs in a PID namespace, where it is not measured for single threads: measure the process' refused)" -eq 2 ]
+}
+
 @test "a process in a nested namespace has its pid in this one" {
 	within <<-'END'
 		pmcstat -d -E -O log -p PAGE_FAULT.ALL unshare --pid --fork --mount-proc sh -c 'echo $$ >inner; ./program'

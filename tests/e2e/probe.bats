@@ -30,14 +30,6 @@ counts_are() {
 	[ "${counts[*]}" = "$*" ] || { echo "counted ${counts[*]}, not $*" >&2; return 1; }
 }
 
-# place FILE SYMBOL: the offset of the function in the file
-place() {
-	local address text offset
-	address=$(nm "$1" | awk -v symbol="$2" '$3 == symbol { print $1 }')
-	read -r text offset < <(objdump -h "$1" | awk '$2 == ".text" { print $4, $6 }')
-	printf '0x%x\n' $((0x$address - 0x$text + 0x$offset))
-}
-
 # takes NAME MODE CPU [FLAGS [KIND [FILE SYMBOL]]]: the client has a PMC of that place
 takes() {
 	local file=${6:-$PROGRAM}

@@ -30,12 +30,7 @@ counts_calls() { expect "$1" 'alloc 0 *' caps $READ tracepoint $ENTER alloc 3 $C
 
 # counts_returns NAME FILE SYMBOL: the client has a PMC that counts a thread's returns from the function
 counts_returns() {
-	local address text offset
-
-	address=$(nm "$2" | awk -v symbol="$3" '$3 == symbol { print $1 }')
-	read -r text offset < <(objdump -h "$2" | awk '$2 == ".text" { print $4, $6 }')
-	expect "$1" 'alloc 0 *' caps $READ tracepoint returns probe 2 "$2" $((0x$address - 0x$text + 0x$offset)) \
-		alloc 3 67 0 any $THREAD
+	expect "$1" 'alloc 0 *' caps $READ tracepoint returns probe 2 "$2" "$(place "$2" "$3")" alloc 3 67 0 any $THREAD
 }
 
 # counts_soft NAME EVENT [FLAGS]
