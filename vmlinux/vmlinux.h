@@ -341,6 +341,7 @@ struct perf_event {
 	enum perf_event_state state;
 	struct perf_event_attr attr;
 	struct hw_perf_event hw;
+	struct list_head child_list;
 	struct bpf_prog *prog;
 	struct trace_event_call *tp_event;
 };

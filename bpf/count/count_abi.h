@@ -415,7 +415,7 @@ struct abi_visit_args {
 
 /*
  * The threads of a process, and a PMC's events in them: each should have `events`, opened for it or
- * inherited, and with a program if `program`.
+ * inherited.
  */
 #define ABI_COVER_ALL (-2)
 #define ABI_MAX_COVERED 256
@@ -427,9 +427,7 @@ struct abi_cover {
 	__u64 tag;			/* perf_event_attr.sig_data of the events */
 	__s32 cpu;			/* only those that are bound to it, with -1 to none */
 	__u32 events;
-	__u32 program;
 	/* Out, numbers of threads, and as many of these as there is room for: */
-	__u32 unprogrammed;		/* with an event without a program */
 	__u32 off;			/* with an event that is disabled */
 	__u32 nbare;			/* with fewer events */
 	__u32 ntwice;			/* with more */

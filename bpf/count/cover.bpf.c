@@ -2,16 +2,20 @@
 /*
  * Looks at the perf events of a process's threads.  A thread inherits the events of the thread that
  * creates it, and user space cannot see whether it has: one that is created while the daemon opens
- * events may have none, or two, and one that is created while they are enabled may have one that
- * stays disabled.
+ * events may have none, or two, or one without its program, and one that is created while they are
+ * enabled may have one that stays disabled.
  */
 #include "call.bpf.h"
 #include "figures.bpf.h"
+#include "file.bpf.h"
 #include "forks.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
 #define MAX_EVENTS 65536	/* of one thread */
+#define MAX_COPIES (1 << 22)	/* of one event */
+
+#define EAGAIN 11
 
 struct abi_cover cover = {};
 
@@ -20,7 +24,9 @@ static struct {
 	u64 thread, threads;		/* nodes of lists, and their heads */
 	u64 event, events;
 	u64 regs;			/* where a thread's stack has its registers */
-	u32 found, off, unprogrammed;
+	u64 copy, copies;
+	u32 found, off;
+	u32 unprogrammed;		/* copies */
 	u32 order;			/* of reads: see cover_before_exit() */
 } at;
 
@@ -40,8 +46,6 @@ static long walk_event(u32 i, void *unused)
 	at.found++;
 	if ((int)BPF_CORE_READ(event, state) == PERF_EVENT_STATE_OFF)
 		at.off++;
-	if (cover.program && !BPF_CORE_READ(event, prog))
-		at.unprogrammed++;
 	return 0;
 }
 
@@ -63,7 +67,7 @@ __noinline int cover_events(u64 thread)
 	struct task_struct *task = (void *)thread;
 	struct task_struct___two_contexts *two = (void *)thread;
 
-	at.found = at.off = at.unprogrammed = 0;
+	at.found = at.off = 0;
 	if (bpf_core_field_exists(two->perf_event_ctxp)) {
 		cover_context((u64)BPF_CORE_READ(two, perf_event_ctxp[0]));
 		cover_context((u64)BPF_CORE_READ(two, perf_event_ctxp[1]));
@@ -81,8 +85,6 @@ __noinline int cover_add(u64 thread)
 
 	if (at.off)
 		cover.off++;
-	if (at.unprogrammed)
-		cover.unprogrammed++;
 	if (at.found < cover.events) {
 		if (n < ABI_MAX_COVERED)
 			cover.bare[n] = task_thread(task);
@@ -195,4 +197,43 @@ int cover_process(struct bpf_iter__task *ctx)
 	at.thread = (u64)BPF_CORE_READ(sig, thread_head.next);
 	bpf_loop(MAX_THREADS, walk_cover, NULL, 0);
 	return 0;
+}
+
+/* --- copies ---------------------------------------------------------------------------------- */
+
+static long walk_copy(u32 i, void *unused)
+{
+	struct perf_event *copy;
+	u64 next;
+
+	if (at.copy == at.copies)
+		return 1;
+	copy = (void *)at.copy - bpf_core_field_offset(struct perf_event, child_list);
+	next = (u64)BPF_CORE_READ(copy, child_list.next);
+	if (!next || next == at.copy)
+		return 1;
+	if (!BPF_CORE_READ(copy, prog))
+		at.unprogrammed++;
+	at.copy = next;
+	return 0;
+}
+
+/*
+ * Run by the daemon, in its own context: (descriptor of an event).  Returns how many of the event's
+ * copies have no program; -EAGAIN: a copy has left the list meanwhile, because its thread ends.
+ *
+ * The copies are not found through their threads: when one thread follows another on a CPU, the
+ * kernel may swap the events of both, so that one copy is seen twice and the other one not at all.
+ */
+SEC("raw_tp")
+int cover_copies(unsigned long long *ctx)
+{
+	struct file *f = file_of(ctx[0]);
+	struct perf_event *event = (void *)BPF_CORE_READ(f, private_data);
+
+	at.copies = (u64)event + bpf_core_field_offset(struct perf_event, child_list);
+	at.copy = (u64)BPF_CORE_READ(event, child_list.next);
+	at.unprogrammed = 0;
+	bpf_loop(MAX_COPIES, walk_copy, NULL, 0);
+	return at.copy == at.copies ? (int)at.unprogrammed : -EAGAIN;
 }

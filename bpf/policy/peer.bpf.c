@@ -3,6 +3,7 @@
  * The credentials with which a process connected.  The kernel keeps all of them with the socket
  * that accept() returns; SO_PEERCRED has only two ids, and no capability.
  */
+#include "bpf/count/file.bpf.h"
 #include "bpf/count/maps.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
@@ -15,17 +16,9 @@ struct abi_cred peer = {};
 SEC("raw_tp")
 int peer_read(unsigned long long *ctx)
 {
-	struct task_struct *task = (void *)bpf_get_current_task();
-	struct file **files, *file = NULL;
+	struct socket *sock = (void *)BPF_CORE_READ(file_of(ctx[0]), private_data);
 	const struct cred *c;
-	struct socket *sock;
-	u32 fd = ctx[0];
 
-	if (fd >= BPF_CORE_READ(task, files, fdt, max_fds))
-		return -EBADF;
-	files = BPF_CORE_READ(task, files, fdt, fd);
-	bpf_probe_read_kernel(&file, sizeof(file), files + fd);
-	sock = BPF_CORE_READ(file, private_data);
 	c = BPF_CORE_READ(sock, sk, sk_peer_cred);
 	if (!c)
 		return -EBADF;

@@ -26,6 +26,7 @@ struct task_cover {
 	int cpu;			/* to which the events are bound, -1: to none */
 	uint64_t until;			/* for one process, or for all if `here` */
 	bool copies;			/* all copies of this process's events are enabled */
+	bool unprogrammed;		/* some copy of its events has no program */
 	bool changed;			/* the round has opened or enabled events, or met forks */
 	int err;
 	struct reason *why;
@@ -46,7 +47,7 @@ static int task_cover_look_at(struct task_cover *v, pid_t tgid, int cpu, unsigne
 	const struct count *c = v->c;
 
 	v->now = (struct abi_cover){
-		.tag = c->tag, .cpu = cpu, .events = events, .program = c->spec.sampling,
+		.tag = c->tag, .cpu = cpu, .events = events,
 	};
 	return visit_cover(c->e, (uint32_t)tgid, &v->now);
 }
@@ -122,7 +123,7 @@ static int task_cover_mend(struct task_cover *v, pid_t tgid)
 {
 	int err = 0;
 
-	if (v->now.unprogrammed)
+	if (v->unprogrammed)
 		return task_events_reopen(v->c, tgid, v->why);
 	for (unsigned int i = 0; i < task_cover_listed(v->now.ntwice); i++)
 		task_events_drop_one(v->c, (pid_t)v->now.twice[i], v->cpu);
@@ -158,6 +159,31 @@ static bool task_cover_enabled(const struct task_cover *v)
 	return v->way >= COVER_STARTS;
 }
 
+/* A thread that is created between the opening of an event and its program inherits none. */
+static int task_cover_look_copies(struct task_cover *v, pid_t tgid)
+{
+	const struct task_events *l = &v->c->events;
+	int n = 0;
+
+	v->unprogrammed = false;
+	if (!v->c->spec.sampling)
+		return 0;
+	for (unsigned int i = 0; i < l->n && n >= 0 && !v->unprogrammed; i++) {
+		if (l->list[i].tgid != tgid || l->list[i].fd < 0)
+			continue;
+		do
+			n = visit_copies(v->c->e, l->list[i].fd);
+		while (n == -EAGAIN && clock_ns() < v->until);
+		v->unprogrammed = n > 0;
+	}
+	return n == -EAGAIN ? task_cover_deny(v, tgid) : n < 0 ? n : 0;
+}
+
+static int task_cover_settle(struct task_cover *v, pid_t tgid)
+{
+	return task_cover_wait(v, tgid) ?: task_cover_look_copies(v, tgid);
+}
+
 /* Mends what has gone wrong until nothing has. */
 static int task_cover_events(struct task_cover *v, pid_t tgid, int cpu)
 {
@@ -165,9 +191,9 @@ static int task_cover_events(struct task_cover *v, pid_t tgid, int cpu)
 	int err;
 
 	v->cpu = cpu;
-	err = task_cover_wait(v, tgid) ?: task_cover_enable_copies(v, tgid);
-	for (; !err; err = task_cover_wait(v, tgid)) {
-		mend = v->now.unprogrammed || v->now.nbare || v->now.ntwice;
+	err = task_cover_settle(v, tgid) ?: task_cover_enable_copies(v, tgid);
+	for (; !err; err = task_cover_settle(v, tgid)) {
+		mend = v->unprogrammed || v->now.nbare || v->now.ntwice;
 		enable = task_cover_enabled(v) && v->now.off;
 		if (!mend && !enable)
 			return 0;
@@ -200,7 +226,7 @@ static int task_cover_process(struct task_cover *v, pid_t tgid)
 	for (unsigned int cpu = 0; cpu < v->c->e->ncpu; cpu++)
 		cpus += perf_cpu_present(cpu);
 	err = task_cover_look_at(v, tgid, ABI_COVER_ALL, cpus);
-	if (err || !(v->now.nforking || v->now.nbare || v->now.ntwice || v->now.unprogrammed ||
+	if (err || !(v->now.nforking || v->now.nbare || v->now.ntwice ||
 		     (task_cover_enabled(v) && v->now.off)))
 		return err ?: task_cover_enable_copies(v, tgid);
 	for (unsigned int cpu = 0; cpu < v->c->e->ncpu && !err; cpu++)

@@ -86,6 +86,15 @@ int visit_cover(const struct engine *e, uint32_t tgid, struct abi_cover *cover)
 	return err;
 }
 
+int visit_copies(const struct engine *e, int fd)
+{
+	uint64_t args[1] = { (uint64_t)fd };
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = args, .ctx_size_in = sizeof(args));
+	int err = bpf_prog_test_run_opts(bpf_program__fd(e->skel->progs.cover_copies), &opts);
+
+	return err ?: (int)opts.retval;
+}
+
 void visit_watch_forks(struct engine *e, bool watch)
 {
 	e->fork_watches += watch ? 1 : -1;

@@ -28,6 +28,11 @@ int visit_processes(const struct engine *e);
 /* Looks at the events of a process's threads, and at their forks, which are counted if watched. */
 int visit_cover(const struct engine *e, uint32_t tgid, struct abi_cover *cover);
 void visit_watch_forks(struct engine *e, bool watch);
+/*
+ * How many copies of an event, which threads have inherited, have no program; -EAGAIN: try again,
+ * because a thread ended meanwhile.
+ */
+int visit_copies(const struct engine *e, int fd);
 
 /* Changes whenever a target thread exits; odd while an exit is being accounted. */
 uint64_t visit_exits(const struct engine *e);

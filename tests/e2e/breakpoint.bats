@@ -516,20 +516,58 @@ sys.stdin.readline()" <hold >others 3>&- &
 	[ -z "$output" ]
 }
 
-@test "each thread that is created while pmcstat attaches is sampled once" {
-	local word target
-
-	word=breakpoint:0x$(nm "$BUILD/tests/newthreads" | awk '$3 == "new_word" { print $1 }'):w
-	mkfifo in end
-	newthreads -w <in >made 3>&- &
+# makes_threads PAUSE: newthreads is $target from here to threads_end; 1,500 threads are its most
+makes_threads() {
+	mkfifo in
+	newthreads -w "$1" <in >made 3>&- &
 	target=$!
 	exec 4>in
-	pmcstat -n 1 -P "$word" -t $target -O log sh -c ':>started; read -r line <end' 3>&- 4>&- &
-	wait_for test -e started
+	NEW=0x$(nm "$BUILD/tests/newthreads" | awk '$3 == "new_word" { print $1 }')
+}
+
+# threads_end: each has stored once
+threads_end() {
 	exec 4>&-
 	wait $target
+}
+
+# all_sampled LOG: one store of each thread
+all_sampled() {
+	pmc filter -j "$1" - | grep '"type":"callchain"' >samples
+	[ "$(grep -c "\"pid\":\"$target\"" samples)" -eq "$(<made)" ]
+}
+
+@test "each thread that is created while pmcstat attaches is sampled once" {
+	mkfifo end
+	makes_threads 300
+	pmcstat -n 1 -P "breakpoint:$NEW:w" -t $target -O log sh -c ':>started; read -r line <end' 3>&- 4>&- &
+	wait_for test -e started
+	threads_end
 	echo >end
 	wait $!
-	pmc filter -j log - | grep '"type":"callchain"' >samples
-	[ "$(grep -c "\"pid\":\"$target\"" samples)" -eq "$(<made)" ]
+	all_sampled log
+}
+
+@test "a thread that is created between the opening of an event and its program is sampled" {
+	threads_more_than() { [ "$(ls "/proc/$target/task" | wc -l)" -gt "$1" ]; }
+	stop_daemon
+	mkfifo late
+	LD_PRELOAD=$BUILD/tests/late.so ASAN_OPTIONS=verify_asan_link_order=0 LATE=$PWD/late LATE_THREAD=$PWD/thread \
+		start_daemon
+	client own
+	makes_threads 20000
+	wait_for threads_more_than 1
+	takes own 2 any 0 "$NEW" 8
+	expect own 'setcount 0' setcount 1
+	expect own 'log 0' log own.log
+	expect own 'attach 0' attach "$target"
+	ls -U "/proc/$target/task" | sed -n 2p >thread	# it creates the others
+	expect own 'start 0' start 4>&- &	# it opens the events anew
+	read -r line <late || true	# the daemon waits from here on
+	wait_for threads_more_than "$(ls "/proc/$target/task" | wc -l)"
+	: >late
+	wait $!
+	threads_end
+	expect own 'endlog 0' stop endlog
+	all_sampled own.log
 }

@@ -118,6 +118,13 @@ $(O)/tests/refuse.so: tests/e2e/refuse.c $(O)/flags
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -fvisibility=default -shared -fPIC -o $@ $< -ldl
 
+# A daemon whose events get their programs late.
+LINT_C += tests/e2e/late.c
+$(O)/tests/late.so: tests/e2e/late.c $(O)/flags
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -fvisibility=default -shared -fPIC -o $@ $< -ldl
+
 # A machine on which the nth call fails.
 LINT_C += tests/e2e/nth.c
 $(O)/tests/nth.so: tests/e2e/nth.c $(O)/flags
@@ -266,7 +273,7 @@ $(O)/tests/touched: tests/e2e/touched.c $(O)/flags
 
 # Programs that the tests run, besides the tools.
 E2E_NEEDS += $(WIRECLIENT) $(O)/tests/stand $(O)/tests/load $(O)/tests/unmaps $(O)/tests/deep $(O)/tests/nocaller $(O)/tests/vexec $(O)/tests/hungexit $(O)/tests/hot $(O)/tests/hot_library.so $(O)/tests/logcheck $(O)/tests/hoard $(O)/tests/emulated $(O)/tests/fromexec \
-	$(O)/tests/ktrread $(O)/tests/refuse.so $(O)/tests/nth $(O)/tests/nth.so $(O)/tests/unseen $(O)/tests/traced $(O)/tests/dumped $(KTR_PROGS)
+	$(O)/tests/ktrread $(O)/tests/refuse.so $(O)/tests/late.so $(O)/tests/nth $(O)/tests/nth.so $(O)/tests/unseen $(O)/tests/traced $(O)/tests/dumped $(KTR_PROGS)
 
 # Files that also run in the sandbox of the systemd unit: they cover the daemon's use of the kernel
 # and of the name service, not of its files.

@@ -8,8 +8,8 @@
  * An emulator may have one counter of instructions for all CPUs.  So a thread for which too many
  * were counted does the same again, up to TRIES times: one that is counted twice is so each time.
  *
- * newthreads -w: creates threads until its input ends; then each stores once into new_word.  Prints
- * the number of threads.
+ * newthreads -w PAUSE: creates threads until its input ends, with a pause of so many microseconds
+ * after each; then each stores once into new_word.  Prints the number of threads.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -183,9 +183,11 @@ int main(int argc, char **argv)
 	char event[64], c;
 	pthread_t maker;
 
-	stores = argc == 2 || !strcmp(argv[1], "store");
-	if (argc == 2 && !strcmp(argv[1], "-w")) {
-		pause_us = 300;		/* some threads are left when another program attaches */
+	if (argc != 3)
+		return 2;
+	stores = !strcmp(argv[1], "-w") || !strcmp(argv[1], "store");
+	if (!strcmp(argv[1], "-w")) {
+		pause_us = (unsigned int)atoi(argv[2]);
 		maker = begin_making();
 		while (read(0, &c, 1) > 0)
 			;
@@ -197,8 +199,6 @@ int main(int argc, char **argv)
 		printf("%d\n", made);
 		return 0;
 	}
-	if (argc != 3)
-		return 2;
 	snprintf(event, sizeof(event), "breakpoint:%p:w", (void *)&new_word);
 	if (pmc_init())
 		die("pmc_init");
