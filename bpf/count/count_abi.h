@@ -144,9 +144,10 @@ struct abi_member {
 };
 /*
  * A PMC fed by the kernel's figures per task; its index is its SOFT row.  A row's PMC may sample
- * waits instead (abi_set.offcpu): then `owner` is its place among those; or it counts migrations,
- * of which a program adds each to the owner's counts.
+ * waits instead (abi_set.offcpu): then `owner` is its place among those, and `pos` ABI_SOFT_WAITS;
+ * or it counts migrations, of which a program adds each to the owner's counts.
  */
+#define ABI_SOFT_WAITS ~0u
 struct abi_soft {
 	__u16 used;
 	__u16 quantity;			/* enum abi_quantity */
@@ -220,23 +221,18 @@ struct abi_set {
 	__u32 shared;			/* two members have one source */
 	__u32 migrations;		/* bit r: the PMC of SOFT row r counts these, and runs */
 	__u32 alone;			/* bit i: … it counts one thread: struct abi_alone */
-	__u32 reserved[12];
+	__u32 alone_rows;		/* bit r: the PMC of SOFT row r, which counts migrations or
+					   samples waits, does so in one thread */
+	__u32 reserved[11];
 	__u32 log[ABI_MAX_MEMBERS];	/* the PMC's number in records, and ABI_LOG_… */
 	__u32 exec;			/* set after any exec, if PMCs wait for one; 0: none wait */
 	__u32 sampled;			/* bit i: member i samples hits; log[i] is its number */
 	__u64 due;			/* bit i: an unseen slice of member i counts as lost */
 };
 
-#define ABI_THREAD_GONE ~0u	/* no thread, in the maps sampled_threads and alone_threads */
-
-/* The thread that a PMC counts alone; see bpf/count/alone.bpf.h. */
-#define ABI_ALONE(owner, pos) ((owner) * 64 + (pos))	/* the key */
+/* The key of the thread that a PMC counts alone. */
+#define ABI_ALONE(owner, pos) ((owner) * 64 + (pos))
 #define ABI_MAX_ALONE 1024
-struct abi_alone {
-	__u64 task;		/* the address of its task_struct; 0: not known yet */
-	__u32 tid;		/* its number in the initial namespace */
-	__u32 reserved;
-};
 
 /*
  * One target process.  `state` changes by compare-and-exchange only, so that when an exit, a start

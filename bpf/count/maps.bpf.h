@@ -200,15 +200,6 @@ static __always_inline struct abi_counts *owner_counts(u32 owner, u32 cpu)
 	return map ? bpf_map_lookup_elem(map, &cpu) : NULL;
 }
 
-/* An address as a number, as functions that are checked separately take it. */
-static __always_inline u64 address_number(const void *address)
-{
-	u64 at = (u64)address, number = 0;
-
-	bpf_probe_read_kernel(&number, sizeof(number), &at);
-	return number;
-}
-
 /* The number of the task's process; for a target also after its exit. */
 static __always_inline u32 task_process(struct task_struct *task)
 {

@@ -7,12 +7,10 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-/* Adds 1 to a PMC, unless it counts another thread alone. */
-__noinline int migrate_add(u32 owner, u32 pos, u32 tid, u64 task)
+/* Adds 1 to a PMC that counts one thread alone, if that is the one. */
+__noinline int migrate_add_alone(u32 owner, u32 pos, u32 tid, u64 task)
 {
-	struct abi_alone *a = alone_of(owner, pos);
-
-	return a && !alone_admits(a, tid, task) ? 0 : counts_add(owner, pos, 1);
+	return alone_has(owner, pos, tid, task) ? counts_add(owner, pos, 1) : 0;
 }
 
 /* Each PMC of the process's set that counts migrations. */
@@ -20,9 +18,14 @@ __noinline int migrate_count(u32 set, u32 tid, u64 task)
 {
 	struct abi_set *s = bpf_map_lookup_elem(&sets, &set);
 
-	for (u32 row = 0; s && row < ABI_SOFT_ROWS; row++)
-		if (s->migrations >> row & 1)
-			migrate_add(s->soft[row].owner, s->soft[row].pos, tid, task);
+	for (u32 row = 0; s && row < ABI_SOFT_ROWS; row++) {
+		if (!(s->migrations >> row & 1))
+			continue;
+		if (s->alone_rows >> row & 1)
+			migrate_add_alone(s->soft[row].owner, s->soft[row].pos, tid, task);
+		else
+			counts_add(s->soft[row].owner, s->soft[row].pos, 1);
+	}
 	return 0;
 }
 

@@ -70,22 +70,22 @@ static __always_inline struct concerned offcpu_concerned(struct abi_cpu *c,
  * What is done for each PMC is neither inlined nor static: the verifier checks it once, not for
  * each row of a set and of a CPU.
  */
-__noinline int offcpu_unknown_one(u32 place, u64 time)
+__noinline int offcpu_unknown_one(u32 place, u64 time, u64 task)
 {
 	struct abi_offcpu *p = offcpu_at(place);
 
-	if (p && p->since <= time)
+	if (p && p->since <= time && offcpu_has(p, (void *)task))
 		__sync_fetch_and_add(&p->count.unknown, 1);
 	return 0;
 }
 
-__noinline int offcpu_unknown_set(struct abi_set *set, u64 time)
+__noinline int offcpu_unknown_set(struct abi_set *set, u64 time, u64 task)
 {
 	u32 rows = set ? set->offcpu : 0;
 
 	for (u32 row = 0; row < ABI_SOFT_ROWS && rows; row++, rows >>= 1)
 		if (rows & 1)
-			offcpu_unknown_one(set->soft[row].owner, time);
+			offcpu_unknown_one(set->soft[row].owner, time, task);
 	return 0;
 }
 
@@ -95,15 +95,16 @@ __noinline int offcpu_unknown_cpu(struct abi_cpu *c, u64 time)
 
 	for (u32 row = 0; row < ABI_SOFT_ROWS && rows; row++, rows >>= 1)
 		if (rows & 1)
-			offcpu_unknown_one(c->offcpu_place[row], time);
+			offcpu_unknown_one(c->offcpu_place[row], time, 0);
 	return 0;
 }
 
 /* The wait's beginning or end was not seen: PMCs that ran at `time` count it as unknown. */
-static __always_inline void offcpu_unknown(const struct concerned *pmcs, u64 time)
+static __always_inline void offcpu_unknown(const struct concerned *pmcs, struct task_struct *task,
+					   u64 time)
 {
 	if (pmcs->set_rows)
-		offcpu_unknown_set(pmcs->set, time);
+		offcpu_unknown_set(pmcs->set, time, address_number(task));
 	if (pmcs->cpu_rows)
 		offcpu_unknown_cpu(pmcs->cpu, time);
 }
@@ -151,7 +152,7 @@ static __always_inline void offcpu_begin(const struct concerned *pmcs, struct ta
 		return;
 	}
 	if (t->off)
-		offcpu_unknown(pmcs, t->time);
+		offcpu_unknown(pmcs, task, t->time);
 	new.on = t->time;
 	*t = new;
 }
@@ -162,7 +163,7 @@ static __always_inline void offcpu_last(const struct concerned *pmcs, struct tas
 	struct thread_state *t = thread_state(task);
 
 	if (t && t->off)
-		offcpu_unknown(pmcs, t->time);
+		offcpu_unknown(pmcs, task, t->time);
 	thread_state_delete(task);
 }
 
@@ -214,10 +215,10 @@ static __always_inline bool offcpu_add(u32 place)
  * that time, which is none of this PMC's if it has begun since; then the thread was off the CPUs at
  * its beginning.
  */
-__noinline int offcpu_judge(u32 place, u64 out, u64 in, u64 stale)
+__noinline int offcpu_judge(u32 place, u64 out, u64 in, u64 stale, u64 task)
 {
 	struct abi_offcpu *p = offcpu_at(place);
-	u64 ns = p ? offcpu_part(p, out, in) : 0;
+	u64 ns = p && offcpu_has(p, (void *)task) ? offcpu_part(p, out, in) : 0;
 
 	if (!ns)
 		return 0;
@@ -238,13 +239,13 @@ __noinline int offcpu_judge(u32 place, u64 out, u64 in, u64 stale)
 }
 
 /* How many PMCs of the set take the wait as a sample. */
-__noinline int offcpu_judge_set(struct abi_set *set, u64 out, u64 in, u64 stale)
+__noinline int offcpu_judge_set(struct abi_set *set, u64 out, u64 in, u64 stale, u64 task)
 {
 	u32 rows = set ? set->offcpu : 0, n = 0;
 
 	for (u32 row = 0; row < ABI_SOFT_ROWS && rows; row++, rows >>= 1)
 		if (rows & 1)
-			n += offcpu_judge(set->soft[row].owner, out, in, stale);
+			n += offcpu_judge(set->soft[row].owner, out, in, stale, task);
 	return n;
 }
 
@@ -254,7 +255,7 @@ __noinline int offcpu_judge_cpu(struct abi_cpu *c, u64 out, u64 in, u64 stale)
 
 	for (u32 row = 0; row < ABI_SOFT_ROWS && rows; row++, rows >>= 1)
 		if (rows & 1)
-			n += offcpu_judge(c->offcpu_place[row], out, in, stale);
+			n += offcpu_judge(c->offcpu_place[row], out, in, stale, 0);
 	return n;
 }
 
@@ -266,7 +267,7 @@ static __always_inline void offcpu_put(const struct concerned *pmcs, struct task
 	u32 samples = 0;
 
 	if (pmcs->set_rows)
-		samples += offcpu_judge_set(pmcs->set, out, now, stale);
+		samples += offcpu_judge_set(pmcs->set, out, now, stale, address_number(task));
 	if (pmcs->cpu_rows)
 		samples += offcpu_judge_cpu(pmcs->cpu, out, now, stale);
 	w = samples ? offcpu_slot() : NULL;

@@ -78,6 +78,8 @@ int visit_waits(struct bpf_iter__task *ctx)
 
 	if (!task || !waits || !p || task_on_cpu(task) || task->exit_state || !open_concerns(task))
 		return 0;
+	if (!offcpu_has(p, task))
+		return 0;
 	t = thread_state(task);
 	/* A switch that the kernel has hidden. */
 	if (t && (!t->off || t->switches != task_switches(task)))

@@ -10,6 +10,7 @@
 
 #include "bpf/log/number.bpf.h"
 #include "bpf/log/offcpu.bpf.h"
+#include "bpf/log/one_thread.bpf.h"
 #include "call.bpf.h"
 
 #define TASK_INTERRUPTIBLE   0x1
@@ -77,6 +78,13 @@ static __always_inline struct thread_state *thread_state(struct task_struct *tas
 	u64 key = (u64)task;
 
 	return e && e->task == key ? &e->state : bpf_map_lookup_elem(&offcpu_threads, &key);
+}
+
+/* Does the PMC sample the thread's waits?  One of a CPU samples all threads'. */
+static __always_inline bool offcpu_has(struct abi_offcpu *p, struct task_struct *task)
+{
+	return !p->alone.tid ||
+	       alone_admits(&p->alone, BPF_CORE_READ(task, pid), address_number(task));
 }
 
 static __always_inline u64 task_switches(struct task_struct *task)

@@ -4,6 +4,7 @@
  * single threads, when a thread gets another number or another thread its number.
  */
 #include "alone.bpf.h"
+#include "bpf/log/offcpu.bpf.h"
 #include "slice_log.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
@@ -39,6 +40,15 @@ __noinline int counted_change(u32 owner, u32 pos, u32 from, u32 to, u64 task)
 	return 0;
 }
 
+__noinline int waited_change(u32 place, u32 from, u32 to, u64 task)
+{
+	struct abi_offcpu *p = offcpu_at(place);
+
+	if (p)
+		alone_change(&p->alone, from, to, task);
+	return 0;
+}
+
 /*
  * PMCs of a process's thread `from` alone are of `to` from now on.  Those of an earlier thread at
  * the address `task` have lost it: a new thread has that now; 0: there is none.
@@ -54,9 +64,14 @@ __noinline int thread_change(u32 set, u32 from, u32 to, u64 task)
 		if (s->alone >> i & 1)
 			counted_change(s->member[i].owner, s->member[i].pos, from, to, task);
 	}
-	for (u32 row = 0; s && row < ABI_SOFT_ROWS && s->migrations >> row; row++)
-		if (s->migrations >> row & 1)
+	for (u32 row = 0; s && row < ABI_SOFT_ROWS && s->alone_rows >> row; row++) {
+		if (!(s->alone_rows >> row & 1))
+			continue;
+		if (s->soft[row].pos == ABI_SOFT_WAITS)
+			waited_change(s->soft[row].owner, from, to, task);
+		else
 			counted_change(s->soft[row].owner, s->soft[row].pos, from, to, task);
+	}
 	return 0;
 }
 

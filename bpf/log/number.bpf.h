@@ -15,6 +15,15 @@
 extern const volatile bool nested;	/* the daemon is in another one … */
 extern struct abi_level level;		/* … which is this */
 
+/* An address as a number, as functions that are checked separately take it. */
+static __always_inline u64 address_number(const void *address)
+{
+	u64 at = (u64)address, number = 0;
+
+	bpf_probe_read_kernel(&number, sizeof(number), &at);
+	return number;
+}
+
 /* A process's number, `depth` PID namespaces below the initial one. */
 static __always_inline struct upid *pid_at(struct pid *pid, u32 depth)
 {

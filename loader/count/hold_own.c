@@ -28,7 +28,7 @@ static int hold_own_offcpu(struct count *c, struct reason *why)
 		return place;
 	c->source = place;
 	c->backend = &backend_offcpu;
-	return 0;
+	return one_thread_begin(c, why);
 }
 
 static int hold_own_system(struct count *c, struct reason *why)

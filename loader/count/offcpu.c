@@ -9,6 +9,7 @@
 #include <errno.h>
 
 #include "count_state.h"
+#include "one_thread.h"
 
 static volatile struct abi_offcpu *count_offcpu(const struct count *c)
 {
@@ -75,8 +76,10 @@ static int offcpu_read(struct count *c, uint64_t *raw, struct reason *why)
 /* A thread of this process may have been waiting, since a time that is not known. */
 static int offcpu_attach(struct count *c, pid_t tgid, struct reason *why)
 {
-	return c->running ? deny(why, -EBUSY, "a PMC that samples time off the CPUs gets its "
-				 "processes before it starts: stop it first") : 0;
+	if (c->running)
+		return deny(why, -EBUSY, "a PMC that samples time off the CPUs gets its "
+			    "processes before it starts: stop it first");
+	return one_thread_attach(c, tgid, why);
 }
 
 bool count_offcpu_counts(const struct count *c, struct abi_offcpu_counts *n)
@@ -97,5 +100,6 @@ bool count_offcpu_counts(const struct count *c, struct abi_offcpu_counts *n)
 const struct backend backend_offcpu = {
 	.name = "time off the CPUs", .offcpu = true, .period_at_start = true, .hold = offcpu_hold,
 	.hold_attach = offcpu_hold, .start = offcpu_start, .stop = offcpu_stop,
-	.read = offcpu_read, .attach = offcpu_attach, .how_stopped = WIRE_HOW_ASK,
+	.read = offcpu_read, .attach = offcpu_attach, .detach = one_thread_detach,
+	.how_stopped = WIRE_HOW_ASK,
 };

@@ -9,7 +9,9 @@ static int one_thread_set(const struct count *c, uint32_t tid, struct reason *wh
 {
 	int err = 0;
 
-	if (c->spec.sampling)
+	if (c->spec.from == COUNT_FROM_OFFCPU)
+		offcpu_choose(c->e->offcpus, c->source, tid);
+	else if (c->spec.sampling)
 		err = sampler_set_thread(c->e->samplers, (uint32_t)c->spec.tag, tid);
 	else if (c->spec.alone)
 		err = target_map_alone(c->e, c->owner->counts.slot, c->pos, tid);

@@ -94,7 +94,7 @@ void set_write(struct targets *ts, struct set *set)
 {
 	volatile struct abi_set *abi = &ts->e->sets[set->id];
 	uint32_t soft_active = 0, owner = ABI_OWNERS_MIXED, threads = 0, sampled = 0,
-		 offcpu = 0, migrations = 0, alone = 0;
+		 offcpu = 0, migrations = 0, alone = 0, alone_rows = 0;
 	uint64_t active = 0, open = 0;
 	unsigned int n = 0;
 
@@ -131,10 +131,13 @@ void set_write(struct targets *ts, struct set *set)
 			abi->soft[row].owner = c->owner->counts.slot;
 			abi->soft[row].pos = c->pos;
 			migrations |= (uint32_t)c->running << row;
+			alone_rows |= (uint32_t)c->spec.thread << row;
 		}
 		if (c && c->backend->offcpu) {
 			abi->soft[row].owner = (uint32_t)c->source;
+			abi->soft[row].pos = ABI_SOFT_WAITS;
 			offcpu |= (uint32_t)c->running << row;
+			alone_rows |= (uint32_t)c->spec.thread << row;
 		}
 	}
 	abi->child = set->child;
@@ -148,6 +151,7 @@ void set_write(struct targets *ts, struct set *set)
 	abi->soft_active = soft_active;
 	abi->offcpu = offcpu;
 	abi->migrations = migrations;
+	abi->alone_rows = alone_rows;
 	abi->owner = alone ? ABI_OWNERS_MIXED : owner;	/* members are credited one by one */
 	abi->open = open;
 	abi->due = active;

@@ -70,8 +70,8 @@ static enum soft_source class_soft_source(const struct allocation *p, const stru
 	/* A program counts them in cgroups, too; samples of them have been refused. */
 	if (p->spec.cgroup && s->process == SOFT_MIGRATION)
 		return SOFT_HOOK;
-	/* perf counts a thread's migrations when it runs again. */
-	if (p->spec.thread && s->process == SOFT_MIGRATION)
+	/* perf counts a thread's migrations when it runs again; then it is sampled. */
+	if (p->spec.thread && s->process == SOFT_MIGRATION && !p->spec.sampling)
 		return SOFT_MIGRATION;
 	if (p->system || p->spec.thread || p->spec.cgroup || p->a->group ||
 	    (p->a->flags & ALLOCATION_LOGS && !p->spec.sampling))
@@ -138,10 +138,6 @@ static int class_soft_plan(struct allocation *p, struct reason *why)
 		return err;
 	if (p->spec.sampling && s->system == SOFT_HOOK)
 		return deny(why, -EOPNOTSUPP, "%s can be counted, not sampled", s->name);
-	if (p->spec.sampling && p->spec.thread &&
-	    (s->process == SOFT_OFFCPU || s->process == SOFT_MIGRATION))
-		return deny(why, -EOPNOTSUPP, "%s cannot be sampled for a single thread: sample "
-			    "its process", s->name);
 	if (p->spec.cgroup && !class_soft_has_cgroups(p, s))
 		return deny(why, -EOPNOTSUPP, "%s cannot be counted for a cgroup: count its "
 			    "processes", s->name);
@@ -167,7 +163,7 @@ static int class_soft_plan(struct allocation *p, struct reason *why)
 	if (err)
 		return err;
 	class_soft_fill(p, s);
-	return p->spec.alone ? class_check_thread(p, why) : 0;
+	return p->spec.alone || s->process == SOFT_OFFCPU ? class_check_thread(p, why) : 0;
 }
 
 static bool class_soft_event_at(const struct class_machine *m, const struct row_class *class,

@@ -139,7 +139,97 @@ waits() {
 	refute grep '"type":"callchain".*"cpuflags":"0x1' log.json
 }
 
-@test "counts, single threads, cgroups and the kernel profile are refused" {
+# samples_waits NAME FLAGS: the client logs the waits that its PMC will sample
+samples_waits() {
+	expect "$1" 'log 0' log "$1.log"
+	expect "$1" 'setcount 0' caps 0x21 alloc 2 15 0x20012 any "$2" setcount 1
+}
+
+# begin_waits MODE: `renumbered` has a thread, $tid; a PMC of `every` samples the waits of the process, one of `own` is
+# attached to the thread
+begin_waits() {
+	need_waits
+	client every
+	client own
+	samples_waits every 0x80
+	expect own 'alloc 0 *' caps 0x21 alloc 2 15 0x20012 any 0x8080	# the row that the process has for the other PMC
+	samples_waits own 0x8080
+	coproc RENUMBERED { exec renumbered "$1" 10 3>&-; }
+	program=$!
+	read -r tid <&"${RENUMBERED[0]}"
+	expect every 'start 0' attach $program start
+	expect own 'attachthread 0' attachthread $program "$tid"
+}
+
+# finish_waits NAME...: their logs
+finish_waits() {
+	for name; do
+		expect "$name" 'endlog 0' stop endlog
+		pmc filter -j "$name.log" "$name.json"
+		! grep -q '"type":"waits".*"unknown":"[1-9]' "$name.json" || skip "the kernel hid a context switch"
+	done
+}
+
+# thread_waits MODE: the thread's waits are the process's, from its PMC's first to its last.  $own is their number, $later
+# that of the process's with the thread's number that came after.
+thread_waits() {
+	begin_waits "$1"
+	expect own 'start 0' start
+	echo >&"${RENUMBERED[1]}"
+	read -r line <&"${RENUMBERED[0]}"
+	[ "$line" = "done" ]
+	finish_waits own every
+	python3 - "$tid" $program >numbers <<-'end'
+		import json, sys
+		thread, process = sys.argv[1:]
+		def waits(path):
+		    log = [json.loads(line) for line in open(path, encoding="utf-8")]
+		    execs = [int(r["tsc"]) for r in log if r["type"] == "procexec"] or [1 << 64]
+		    # By the process's number: its first thread until the exec, then this one.
+		    return [(int(log[i - 1]["values"]["period"]), r["tid"] == thread or int(r["tsc"]) > execs[0])
+		            for i, r in enumerate(log) if r["type"] == "callchain" and r["tid"] in (thread, process)]
+		own = [ns for ns, _ in waits("own.json")][1:-1]
+		every = waits("every.json")
+		lengths = [ns for ns, _ in every]
+		first, last = lengths.index(own[0]), lengths.index(own[-1])
+		left = list(own)
+		for ns, its in every[first:last + 1]:
+		    if left and ns == left[0]:
+		        left.pop(0)
+		    else:
+		        assert not its, (ns, own, every)
+		assert not left, (left, own, every)
+		print(len(own), sum(its for _, its in every[last + 1:]))
+	end
+	read -r own later <numbers
+	echo "$own $later"
+}
+
+@test "waits of a single thread are its own, and not of a later one with its number" {
+	thread_waits again
+	[ "$own" -ge 8 ]
+	[ "$later" -ge 10 ]
+}
+
+@test "waits of a single thread that executes a program are sampled further" {
+	thread_waits "exec"
+	[ "$own" -ge 18 ]
+}
+
+@test "a PMC that starts when its thread has ended samples no waits of another one with its number" {
+	begin_waits again
+	echo >&"${RENUMBERED[1]}"
+	read -r line <&"${RENUMBERED[0]}"
+	[ "$line" = "done" ]
+	expect own 'start 0' start
+	echo >&"${RENUMBERED[1]}"
+	wait $program
+	finish_waits own every
+	grep -q "\"type\":\"callchain\".*\"tid\":\"$tid\"" every.json
+	refute grep '"type":"callchain"' own.json
+}
+
+@test "what cannot be counted, and a side of it, are refused" {
 	need_waits
 	run pmcstat -p OFFCPU_TIME true
 	[[ $output == *"OFFCPU_TIME can be sampled, not counted: how long a thread has waited is known when it runs again, not at a reading"* ]]

@@ -119,12 +119,13 @@ within() {
 		wait_for worked out
 		kill $w
 		wait $stat
-		for event in CPU_MIGRATIONS sched:sched_wakeup; do
-			! pmcstat -p $event -t "tid:$$" 2>>refused || exit
+		for event in "-p CPU_MIGRATIONS" "-p sched:sched_wakeup" "-P OFFCPU_TIME"; do
+			# shellcheck disable=SC2086 # two words
+			! pmcstat $event -t "tid:$$" 2>>refused || exit
 		done
 	END
 	[ "$(pmcstat -q -R log | grep -c '^callchain')" -ge 20 ]
-	[ "$(grep -c 'runs in a PID namespace, where it is not measured for single threads: measure the process' refused)" -eq 2 ]
+	[ "$(grep -c 'runs in a PID namespace, where it is not measured for single threads: measure the process' refused)" -eq 3 ]
 }
 
 @test "a process in a nested namespace has its pid in this one" {

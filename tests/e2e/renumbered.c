@@ -5,8 +5,8 @@
  *	renumbered again N	makes N calls and ends; another thread of its number makes N more
  *	renumbered exec N	makes N calls and executes a program, which makes N more
  *
- * Prints the thread's number, waits for a line, and after the last call prints "done" and waits for
- * another one.
+ * It sleeps after each call.  Prints the thread's number, waits for a line, and after the last call
+ * prints "done" and waits for another one.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -41,8 +41,10 @@ __attribute__((noinline)) static void renumbered_call(void)
 
 static void calls_make(void)
 {
-	for (unsigned int i = 0; i < calls; i++)
+	for (unsigned int i = 0; i < calls; i++) {
 		renumbered_call();
+		usleep(1000);
+	}
 }
 
 static void finish(void)

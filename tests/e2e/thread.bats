@@ -318,6 +318,22 @@ moves_of() { awk '/^se.nr_migrations/ { print $3 }' "/proc/$1/sched"; }
 	[ "$count" -eq $(($(moves_of "$w") - before)) ]
 }
 
+@test "samples of a thread's migrations are its own" {
+	workload w threads=2 moves=10
+	w=${WORKLOAD[w]}
+	threads_of "$w"
+	client own
+	expect own 'setcount 0' caps 0x21 alloc 2 15 0x2000e any $THREAD setcount 1
+	expect own 'log 0' log own.log
+	expect own 'attachthread 0' attachthread "$w" "${threads[1]}"
+	expect own 'start 0' start
+	work w
+	expect own 'endlog 0' stop endlog
+	read -r tid samples <<<"$(sampled own)"
+	[ "$tid" = "${threads[1]}" ]
+	[ "$samples" -ge 9 ]
+}
+
 @test "pmcstat -t tid:N counts until the end of the thread or of its process, with its last row" {
 	workload w threads=1 calls=10
 	w=${WORKLOAD[w]}
@@ -349,8 +365,6 @@ moves_of() { awk '/^se.nr_migrations/ { print $3 }' "/proc/$1/sched"; }
 		run pmcstat $option -p $ENTER -t "tid:$w"
 		[[ $status -eq 64 && $output == *"options -d, -E and -W are for processes"* ]]
 	done
-	run pmcstat -P CPU_MIGRATIONS -t "tid:$w"
-	[[ $status -ne 0 && $output == *"CPU_MIGRATIONS cannot be sampled for a single thread: sample its process"* ]]
 }
 
 @test "refused: flags, scopes, processes and threads in each other's place, strangers' threads" {

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * PMCs of one thread of a process alone (struct abi_alone).  The daemon writes the thread's number;
+ * from the first time on that the thread is met its task_struct identifies it, because an exec may
+ * change the number.  Another thread may get either only after this one has ended, and a fork shows
+ * that.
+ */
+#ifndef PMCBPF_ONE_THREAD_BPF_H
+#define PMCBPF_ONE_THREAD_BPF_H
+
+#include "vmlinux/vmlinux.h"
+#include <bpf/bpf_helpers.h>
+
+#include "number.bpf.h"
+
+/* True if the thread is the one: its number, and the address of its task_struct. */
+static __always_inline bool alone_admits(struct abi_alone *a, u32 tid, u64 task)
+{
+	if (!a->task && a->tid == tid)
+		a->task = task;
+	return a->task == task;
+}
+
+/* The thread `from` is `to` now; or a thread begins at the address `task`, if that is not 0. */
+static __always_inline void alone_change(struct abi_alone *a, u32 from, u32 to, u64 task)
+{
+	if (a->task ? a->task != task : a->tid != from)
+		return;
+	a->tid = to;
+	a->task = 0;
+}
+
+#endif
