@@ -16,12 +16,13 @@ extern __thread pid_t read_thread_id
 /* NULL where the daemon has to be asked. */
 QUICK const struct read_slot *read_how_find(const struct read_table *t, uint32_t pmcid)
 {
-	const struct read_slot *slot = t->slots, *end = slot + t->top;
+	const struct read_slot *slot = &t->slots[t->hint[pmcid % READ_HINTS]];
+	const struct read_slot *end = t->slots + t->top;
 
-	for (; slot < end; slot++)
-		if (slot->pmcid == pmcid)
-			return slot->entry && read_alive(t) ? slot : NULL;
-	return NULL;
+	if (slot->pmcid != pmcid)
+		for (slot = t->slots; slot < end && slot->pmcid != pmcid; slot++)
+			;
+	return slot != end && slot->entry && read_alive(t) ? slot : NULL;
 }
 
 /* A slice adds its count before it clears its bit: no bit set, nothing missing. */

@@ -83,6 +83,8 @@ struct read_slot {
 	struct read_group *group;	/* that the PMC leads; NULL: none that can be read so */
 };
 
+#define READ_HINTS 64u
+
 /*
  * The pages of a connection.  Zero-filled is a valid, empty table.  Changes (read_table_*) release
  * nothing that they replace: read_table_drop() does, once no reader has the old table
@@ -95,6 +97,8 @@ struct read_table {
 	uint32_t ncpu;			/* elements of counts */
 	unsigned int top;		/* slots from here on are unused */
 	read_counter_fn *counter;	/* NULL: the instruction; tests have their own */
+	/* By the last bits of a handle, its row's: the slot of the PMC that was added last. */
+	uint8_t hint[READ_HINTS];
 	struct read_slot slots[WIRE_PAGE_PMCS];
 };
 
