@@ -366,7 +366,7 @@ PMC_API_PUBLIC int pmc_group_read(pmc_id_t leader, uint32_t *nmembers,
 	if (!__libc_single_threaded || !nmembers || !members || times ||
 	    *nmembers > PMC_GROUP_MAX_MEMBERS)
 		return read_slow_all(leader, nmembers, members, times);
-	return read_group_quick(&pmc_lib.reads, leader, nmembers, members, read_slow_members);
+	return read_group_quick(leader, nmembers, members, &pmc_lib.reads, read_slow_members);
 }
 
 static int pair_request(pmc_id_t pmcid, pmc_value_t *value, uint64_t *enabled, uint64_t *running,

@@ -289,7 +289,7 @@ PMC_API_PUBLIC int pmc_read(pmc_id_t pmcid, pmc_value_t *value)
 {
 	if (!__libc_single_threaded || !value)
 		return read_slow(pmcid, value);
-	return read_quick(&pmc_lib.reads, pmcid, value, read_slow);
+	return read_quick(pmcid, value, &pmc_lib.reads, read_slow);
 }
 
 PMC_API_PUBLIC int pmc_write(pmc_id_t pmcid, pmc_value_t value)

@@ -29,8 +29,7 @@
 /* False when the daemon is gone, or was never there. */
 static inline bool read_alive(const struct read_table *t)
 {
-	return t->alive &&
-	       !(__atomic_load_n(&t->alive->futex, __ATOMIC_ACQUIRE) & FUTEX_OWNER_DIED);
+	return t->alive && !(__atomic_load_n(&t->alive->futex, __ATOMIC_RELAXED) & FUTEX_OWNER_DIED);
 }
 
 /* The time for which a lost counter may go unnoticed on a CPU that the thread has left. */
@@ -51,7 +50,7 @@ int read_register(const struct read_table *t, uint32_t pmcid, uint32_t *index, s
  * slow().  It may have stored a value by then.
  */
 typedef int read_slow_fn(uint32_t pmcid, uint64_t *value);
-int read_quick(struct read_shared *s, uint32_t pmcid, uint64_t *value, read_slow_fn *slow);
+int read_quick(uint32_t pmcid, uint64_t *value, struct read_shared *s, read_slow_fn *slow);
 
 /* The calling thread's id, remembered; forgotten in the child after a fork. */
 pid_t read_thread(void);

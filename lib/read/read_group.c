@@ -114,9 +114,9 @@ static struct stay_source group_source(const struct read_group *g)
 	};
 }
 
-static __attribute__((noinline)) int group_otherwise(struct read_shared *s, struct read_version *v,
-						     uint32_t leader, uint32_t *n,
+static __attribute__((noinline)) int group_otherwise(uint32_t leader, uint32_t *n,
 						     struct pmc_group_member *members,
+						     struct read_shared *s, struct read_version *v,
 						     read_group_slow_fn *slow)
 {
 	struct read_group *g = group_by_leader(&v->table, leader);
@@ -127,8 +127,8 @@ static __attribute__((noinline)) int group_otherwise(struct read_shared *s, stru
 	return read_share_leave_alone(s, v) && done ? 0 : slow(leader, n, members);
 }
 
-TRAP_SECTION int read_group_quick(struct read_shared *s, uint32_t leader, uint32_t *n,
-				  struct pmc_group_member *members, read_group_slow_fn *slow)
+TRAP_SECTION int read_group_quick(uint32_t leader, uint32_t *n, struct pmc_group_member *members,
+				  struct read_shared *s, read_group_slow_fn *slow)
 {
 	struct read_version *v = read_share_enter_alone(s);
 	struct read_group *g;
@@ -137,7 +137,7 @@ TRAP_SECTION int read_group_quick(struct read_shared *s, uint32_t leader, uint32
 		return slow(leader, n, members);
 	g = group_by_leader(&v->table, leader);
 	if (!g || v->table.counter || *n < g->members || !group_current(g, NULL, members))
-		return group_otherwise(s, v, leader, n, members, slow);
+		return group_otherwise(leader, n, members, s, v, slow);
 	*n = g->members;
 	return read_share_leave_alone(s, v) ? 0 : slow(leader, n, members);
 }

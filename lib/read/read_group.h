@@ -25,7 +25,7 @@ int read_group_member(const struct read_table *t, uint32_t pmcid, uint64_t *valu
  * and then the number of members.  It may have stored members by then.
  */
 typedef int read_group_slow_fn(uint32_t leader, uint32_t *n, struct pmc_group_member *members);
-int read_group_quick(struct read_shared *s, uint32_t leader, uint32_t *n,
-		     struct pmc_group_member *members, read_group_slow_fn *slow);
+int read_group_quick(uint32_t leader, uint32_t *n, struct pmc_group_member *members,
+		     struct read_shared *s, read_group_slow_fn *slow);
 
 #endif

@@ -13,16 +13,25 @@
 extern __thread pid_t read_thread_id
 	__attribute__((tls_model("initial-exec"), visibility("hidden")));
 
+QUICK const struct read_slot *read_how_search(const struct read_table *t, uint32_t pmcid)
+{
+	const struct read_slot *slot = t->slots, *end = slot + t->top;
+
+	for (; slot < end; slot++)
+		if (slot->pmcid == pmcid)
+			return slot;
+	return NULL;
+}
+
 /* NULL where the daemon has to be asked. */
 QUICK const struct read_slot *read_how_find(const struct read_table *t, uint32_t pmcid)
 {
-	const struct read_slot *slot = &t->slots[t->hint[pmcid % READ_HINTS]];
-	const struct read_slot *end = t->slots + t->top;
+	uint16_t hint = t->hint[pmcid % READ_HINTS];
+	const struct read_slot *slot = (const void *)((const char *)t->slots + hint);
 
-	if (slot->pmcid != pmcid)
-		for (slot = t->slots; slot < end && slot->pmcid != pmcid; slot++)
-			;
-	return slot != end && slot->entry && read_alive(t) ? slot : NULL;
+	if (__builtin_expect(slot->pmcid != pmcid, 0))
+		slot = read_how_search(t, pmcid);
+	return slot && slot->entry && read_alive(t) ? slot : NULL;
 }
 
 /* A slice adds its count before it clears its bit: no bit set, nothing missing. */

@@ -92,8 +92,8 @@ static bool quick_call(const struct read_table *t, const struct read_slot *slot,
 	return quick_end(p, seq, sum, value);
 }
 
-static __attribute__((noinline)) int quick_otherwise(struct read_shared *s, struct read_version *v,
-						     const struct read_slot *slot, uint64_t *value,
+static __attribute__((noinline)) int quick_otherwise(const struct read_slot *slot, uint64_t *value,
+						     struct read_shared *s, struct read_version *v,
 						     read_slow_fn *slow)
 {
 	uint32_t pmcid = slot->pmcid;
@@ -102,11 +102,13 @@ static __attribute__((noinline)) int quick_otherwise(struct read_shared *s, stru
 	return read_share_leave_alone(s, v) && done ? 0 : slow(pmcid, value);
 }
 
-TRAP_SECTION int read_quick(struct read_shared *s, uint32_t pmcid, uint64_t *value,
+/* The arguments stand where slow() takes them. */
+TRAP_SECTION int read_quick(uint32_t pmcid, uint64_t *value, struct read_shared *s,
 			    read_slow_fn *slow)
 {
 	struct read_version *v = read_share_enter_alone(s);
 	const struct read_table *t = &v->table;
+	const struct wire_page_pmc *p;
 	const struct read_slot *slot;
 	bool done = false;
 	uint32_t seq, how;
@@ -114,17 +116,23 @@ TRAP_SECTION int read_quick(struct read_shared *s, uint32_t pmcid, uint64_t *val
 	if (!v)
 		return slow(pmcid, value);
 	slot = read_how_find(t, pmcid);
-	if (slot && slot->tid && !t->counter && quick_events(slot, NULL, value))
-		return read_share_leave_alone(s, v) ? 0 : slow(pmcid, value);
-	seq = slot ? load_acquire(&slot->entry->seq) : 1;
-	if (!(seq & 1) && load(&slot->entry->pmcid) == pmcid) {
-		how = load(&slot->entry->how);
-		if (how == WIRE_HOW_COUNTS)
-			done = quick_counts(t, slot, seq, value);
-		else if (how == WIRE_HOW_VALUE)
-			done = quick_end(slot->entry, seq, load(&slot->entry->base), value);
-		else
-			return quick_otherwise(s, v, slot, value, slow);
+	if (!slot)
+		goto leave;
+	if (slot->tid && !t->counter && quick_events(slot, NULL, value)) {
+		done = true;
+		goto leave;
 	}
+	p = slot->entry;
+	seq = load_acquire(&p->seq);
+	if (seq & 1 || load(&p->pmcid) != pmcid)
+		goto leave;
+	how = load(&p->how);
+	if (how == WIRE_HOW_VALUE)
+		done = quick_end(p, seq, load(&p->base), value);
+	else if (how == WIRE_HOW_COUNTS)
+		done = quick_counts(t, slot, seq, value);
+	else
+		return quick_otherwise(slot, value, s, v, slow);
+leave:
 	return read_share_leave_alone(s, v) && done ? 0 : slow(pmcid, value);
 }

@@ -175,7 +175,7 @@ void read_table_add(struct read_table *t, uint32_t pos, uint32_t pmcid)
 	if (pos >= WIRE_PAGE_PMCS)
 		return;
 	slot = &t->slots[pos];
-	t->hint[pmcid % READ_HINTS] = (uint8_t)pos;
+	t->hint[pmcid % READ_HINTS] = (uint16_t)(pos * sizeof(*slot));
 	/* Known, and read by the daemon only. */
 	if (!t->page) {
 		*slot = (struct read_slot){ .pmcid = pmcid };

@@ -97,8 +97,8 @@ struct read_table {
 	uint32_t ncpu;			/* elements of counts */
 	unsigned int top;		/* slots from here on are unused */
 	read_counter_fn *counter;	/* NULL: the instruction; tests have their own */
-	/* By the last bits of a handle, its row's: the slot of the PMC that was added last. */
-	uint8_t hint[READ_HINTS];
+	/* By the last bits of a handle, its row's: where the PMC is that was added last, in bytes. */
+	uint16_t hint[READ_HINTS];
 	struct read_slot slots[WIRE_PAGE_PMCS];
 };
 

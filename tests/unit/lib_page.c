@@ -90,7 +90,7 @@ static void expect(uint64_t wanted)
 	uint64_t value = 7;
 
 	stay.until = UINT64_MAX;
-	assert_false(read_quick(&shared, ID, &value, not_quick));
+	assert_false(read_quick(ID, &value, &shared, not_quick));
 	assert_int_equal(value, wanted);
 }
 
@@ -99,7 +99,7 @@ static void expect_nothing(void)
 	uint64_t value = 7;
 
 	stay.until = UINT64_MAX;
-	assert_true(read_quick(&shared, ID, &value, not_quick));
+	assert_true(read_quick(ID, &value, &shared, not_quick));
 	assert_int_equal(value, 7);
 }
 

@@ -91,7 +91,7 @@ static int get(struct pages *p, uint64_t *value)
 	struct reason why = { "" };
 
 	*value = 77;
-	if (p->quick && __libc_single_threaded && !read_quick(&p->shared, ID, value, not_quick))
+	if (p->quick && __libc_single_threaded && !read_quick(ID, value, &p->shared, not_quick))
 		return READ_DONE;
 	return read_value(p->table, ID, value, &why);
 }

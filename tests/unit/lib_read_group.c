@@ -97,7 +97,7 @@ static bool read_it(struct pmc_group_member *members)
 	uint32_t n = MEMBERS;
 
 	group->stay.until = UINT64_MAX;
-	return !read_group_quick(&shared, ID, &n, members, not_quick) && n == MEMBERS;
+	return !read_group_quick(ID, &n, members, &shared, not_quick) && n == MEMBERS;
 }
 
 static void assert_members(const struct pmc_group_member *members, uint64_t first, uint64_t second)
@@ -156,9 +156,9 @@ static void test_room(void **state)
 	struct pmc_group_member members[MEMBERS];
 	uint32_t n = MEMBERS - 1;
 
-	assert_true(read_group_quick(&shared, ID, &n, members, not_quick));
+	assert_true(read_group_quick(ID, &n, members, &shared, not_quick));
 	assert_int_equal(n, MEMBERS - 1);
-	assert_true(read_group_quick(&shared, ID + 1, &n, members, not_quick));
+	assert_true(read_group_quick(ID + 1, &n, members, &shared, not_quick));
 }
 
 /* The thread goes to the other CPU between two registers. */

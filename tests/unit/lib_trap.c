@@ -192,12 +192,12 @@ static void case_read(void)
 	*t = (struct read_table){ .alive = &alive, .page = &page, .top = 1 };
 	t->slots[0] = (struct read_slot){ .pmcid = 9, .nevents = 1, .events = events,
 					 .tid = read_thread(), .stay = &stay, .entry = page.pmc };
-	CHECK(read_quick(&shared, 9, &value, not_quick) == READ_ASK);
+	CHECK(read_quick(9, &value, &shared, not_quick) == READ_ASK);
 	CHECK(read_value(t, 9, &value, &why) == READ_DONE && value == 100);
 	CHECK(trap_count == 1 && trap_lately() && !stay.until);
-	CHECK(read_quick(&shared, 9, &value, not_quick) == READ_ASK);
+	CHECK(read_quick(9, &value, &shared, not_quick) == READ_ASK);
 	CHECK(read_value(t, 9, &value, &why) == READ_DONE && value == 200);
-	CHECK(!stay.until && read_quick(&shared, 9, &value, not_quick) == READ_ASK);
+	CHECK(!stay.until && read_quick(9, &value, &shared, not_quick) == READ_ASK);
 	CHECK(read_register(t, 9, &index, &why) == -ENOSYS);
 	/* And once more, after a while. */
 	pass(TRAP_REST_NS);
@@ -207,7 +207,7 @@ static void case_read(void)
 	CHECK(read_register(t, 9, &index, &why) == -ENOSYS && trap_count == 3);
 	/* Forbidden since the last check. */
 	stay.until = UINT64_MAX;
-	CHECK(read_quick(&shared, 9, &value, not_quick) == READ_ASK);
+	CHECK(read_quick(9, &value, &shared, not_quick) == READ_ASK);
 	CHECK(trap_count == 4 && !stay.until);
 	CHECK(read_value(t, 9, &value, &why) == READ_DONE && value == 400);
 }
