@@ -182,7 +182,7 @@ int read_group(const struct read_table *t, uint32_t leader,
 int read_group_member(const struct read_table *t, uint32_t pmcid, uint64_t *value,
 		      struct reason *why)
 {
-	struct pmc_group_member members[WIRE_GROUP_MAX];
+	struct pmc_group_member members[WIRE_GROUP_MAX] = { { .pm_value = 0 } };
 	const struct read_slot *slot = t->slots, *end = slot + t->top;
 	const struct read_group *g;
 	unsigned int i;
