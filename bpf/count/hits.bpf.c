@@ -29,6 +29,7 @@ int hit_stack(unsigned int place);
 #define SAMPLE_PYTHON(walk) hit_python((walk)->place)
 int hit_python(unsigned int place);
 
+#include "bpf/log/one_thread.bpf.h"
 #include "bpf/log/rooms.bpf.h"
 #include "count_abi.h"
 #include "filter.bpf.h"
@@ -145,9 +146,11 @@ static __always_inline struct abi_set *set_of_current(void)
 /* False: the PMC samples another thread. */
 static __always_inline bool hit_admits_thread(u32 id)
 {
-	u32 at = id % ABI_SAMPLERS, *thread = bpf_map_lookup_elem(&sampled_threads, &at);
+	u32 at = id % ABI_SAMPLERS;
+	struct abi_alone *a = bpf_map_lookup_elem(&sampled_threads, &at);
 
-	return !thread || !*thread || *thread == (u32)bpf_get_current_pid_tgid();
+	return !a || !a->tid ||
+	       alone_admits(a, (u32)bpf_get_current_pid_tgid(), bpf_get_current_task());
 }
 
 static __noinline void hit_take_members(struct hit *h)

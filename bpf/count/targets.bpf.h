@@ -21,15 +21,12 @@ struct targets_map {
 	__type(key, u32);
 	__type(value, struct abi_target);
 };
-/*
- * By the place of a sampling PMC: the only thread whose hits it samples, by the number of the
- * initial namespace; 0: all threads; ABI_THREAD_GONE: none: it has ended, or is not chosen yet.
- */
+/* By the place of a sampling PMC: the only thread whose hits it samples; `tid` is 0: all. */
 struct sampled_threads_map {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, ABI_SAMPLERS);
 	__type(key, u32);
-	__type(value, u32);
+	__type(value, struct abi_alone);
 };
 /* By owner and position (ABI_ALONE) of a PMC that counts one thread alone. */
 struct alone_threads_map {

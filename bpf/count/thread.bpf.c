@@ -22,12 +22,13 @@ __noinline int thread_renumber(u32 set)
 }
 
 /* Not static, so that the verifier checks them once. */
-__noinline int sampled_change(u32 log, u32 from, u32 to)
+__noinline int sampled_change(u32 log, u32 from, u32 to, u64 task)
 {
-	u32 at = log % ABI_SAMPLERS, *thread = bpf_map_lookup_elem(&sampled_threads, &at);
+	u32 at = log % ABI_SAMPLERS;
+	struct abi_alone *a = bpf_map_lookup_elem(&sampled_threads, &at);
 
-	if (thread && *thread == from)
-		*thread = to;
+	if (a)
+		alone_change(a, from, to, task);
 	return 0;
 }
 
@@ -60,7 +61,7 @@ __noinline int thread_change(u32 set, u32 from, u32 to, u64 task)
 
 	for (u32 i = 0; s && i < ABI_MAX_MEMBERS && on >> i; i++) {
 		if (s->sampled >> i & 1)
-			sampled_change(s->log[i], from, to);
+			sampled_change(s->log[i], from, to, task);
 		if (s->alone >> i & 1)
 			counted_change(s->member[i].owner, s->member[i].pos, from, to, task);
 	}

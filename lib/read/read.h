@@ -29,7 +29,9 @@
 /* False when the daemon is gone, or was never there. */
 static inline bool read_alive(const struct read_table *t)
 {
-	return t->alive && !(__atomic_load_n(&t->alive->futex, __ATOMIC_RELAXED) & FUTEX_OWNER_DIED);
+	const struct wire_alive *a = t->alive;
+
+	return a && !(__atomic_load_n(&a->futex, __ATOMIC_RELAXED) & FUTEX_OWNER_DIED);
 }
 
 /* The time for which a lost counter may go unnoticed on a CPU that the thread has left. */

@@ -97,7 +97,7 @@ struct read_table {
 	uint32_t ncpu;			/* elements of counts */
 	unsigned int top;		/* slots from here on are unused */
 	read_counter_fn *counter;	/* NULL: the instruction; tests have their own */
-	/* By the last bits of a handle, its row's: where the PMC is that was added last, in bytes. */
+	/* By the last bits of a handle, its row's: the place of the latest such PMC, in bytes. */
 	uint16_t hint[READ_HINTS];
 	struct read_slot slots[WIRE_PAGE_PMCS];
 };

@@ -468,9 +468,10 @@ void sampler_clear(struct samplers *s, uint32_t id)
 int sampler_set_thread(struct samplers *s, uint32_t tag, uint32_t tid)
 {
 	const struct bpf_map *map = s->config.engine->skel->maps.sampled_threads;
+	const struct abi_alone alone = { .tid = tid };
 	uint32_t at = tag % ABI_SAMPLERS;
 
-	return bpf_map__update_elem(map, &at, sizeof(at), &tid, sizeof(tid), 0);
+	return bpf_map__update_elem(map, &at, sizeof(at), &alone, sizeof(alone), 0);
 }
 
 void sampler_set_period(struct samplers *s, uint32_t tag, uint64_t period)
