@@ -32,21 +32,25 @@ __noinline int sampled_change(u32 log, u32 from, u32 to, u64 task)
 	return 0;
 }
 
-__noinline int counted_change(u32 owner, u32 pos, u32 from, u32 to, u64 task)
-{
-	struct abi_alone *a = alone_of(owner, pos);
-
-	if (a)
-		alone_change(a, from, to, task);
-	return 0;
-}
-
 __noinline int waited_change(u32 place, u32 from, u32 to, u64 task)
 {
 	struct abi_offcpu *p = offcpu_at(place);
 
 	if (p)
 		alone_change(&p->alone, from, to, task);
+	return 0;
+}
+
+/* Of a member, or of a PMC on a SOFT row. */
+__noinline int counted_change(u32 owner, u32 pos, u32 from, u32 to, u64 task)
+{
+	struct abi_alone *a;
+
+	if (pos == ABI_SOFT_WAITS)
+		return waited_change(owner, from, to, task);
+	a = alone_of(owner, pos);
+	if (a)
+		alone_change(a, from, to, task);
 	return 0;
 }
 
@@ -57,7 +61,7 @@ __noinline int waited_change(u32 place, u32 from, u32 to, u64 task)
 __noinline int thread_change(u32 set, u32 from, u32 to, u64 task)
 {
 	struct abi_set *s = bpf_map_lookup_elem(&sets, &set);
-	u32 on = s ? s->sampled | s->alone : 0;
+	u32 on = s ? s->sampled | s->alone : 0, rows = s ? s->alone_rows : 0;
 
 	for (u32 i = 0; s && i < ABI_MAX_MEMBERS && on >> i; i++) {
 		if (s->sampled >> i & 1)
@@ -65,14 +69,9 @@ __noinline int thread_change(u32 set, u32 from, u32 to, u64 task)
 		if (s->alone >> i & 1)
 			counted_change(s->member[i].owner, s->member[i].pos, from, to, task);
 	}
-	for (u32 row = 0; s && row < ABI_SOFT_ROWS && s->alone_rows >> row; row++) {
-		if (!(s->alone_rows >> row & 1))
-			continue;
-		if (s->soft[row].pos == ABI_SOFT_WAITS)
-			waited_change(s->soft[row].owner, from, to, task);
-		else
+	for (u32 row = 0; s && row < ABI_SOFT_ROWS && rows >> row; row++)
+		if (rows >> row & 1)
 			counted_change(s->soft[row].owner, s->soft[row].pos, from, to, task);
-	}
 	return 0;
 }
 
