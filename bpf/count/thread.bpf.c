@@ -75,6 +75,38 @@ __noinline int thread_change(u32 set, u32 from, u32 to, u64 task)
 	return 0;
 }
 
+/* --- the daemon's programs ------------------------------------------------------------------- */
+
+struct abi_alone_at alone_at = {};
+
+__noinline int alone_bind(u32 tid, u64 task)
+{
+	u32 key = alone_at.key;
+	struct abi_offcpu *waits;
+	struct abi_alone *a;
+
+	if (alone_at.kind == ABI_ALONE_WAITS) {
+		waits = offcpu_at(key);
+		return waits && alone_admits(&waits->alone, tid, task);
+	}
+	if (alone_at.kind == ABI_ALONE_HITS)
+		a = bpf_map_lookup_elem(&sampled_threads, &key);
+	else
+		a = bpf_map_lookup_elem(&alone_threads, &key);
+	return a && alone_admits(a, tid, task);
+}
+
+/* Visits a PMC's only thread, so that an exec right afterwards changes no more than its number. */
+SEC("iter/task")
+int bind_thread(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+
+	if (task)
+		alone_bind(task->pid, address_number(task));
+	return 0;
+}
+
 struct threads_end {
 	u32 log, owner, n;
 };

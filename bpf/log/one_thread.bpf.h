@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * PMCs of one thread of a process alone (struct abi_alone).  The daemon writes the thread's number;
- * from the first time on that the thread is met its task_struct identifies it, because an exec may
- * change the number.  Another thread may get either only after this one has ended, and a fork shows
- * that.
+ * PMCs of one thread of a process alone (struct abi_alone).  The daemon writes the thread's number
+ * and has a program visit the thread.  From then on its task_struct identifies it: an exec may
+ * change the number, and does so before any program can note it.  Another thread may get either
+ * only after this one has ended, and a fork shows that.
  */
 #ifndef PMCBPF_ONE_THREAD_BPF_H
 #define PMCBPF_ONE_THREAD_BPF_H

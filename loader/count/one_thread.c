@@ -18,6 +18,24 @@ static int one_thread_set(const struct count *c, uint32_t tid, struct reason *wh
 	return err ? deny(why, err, "the thread cannot be chosen: %s", strerror(-err)) : 0;
 }
 
+static struct abi_alone_at one_thread_at(const struct count *c)
+{
+	if (c->spec.from == COUNT_FROM_OFFCPU)
+		return (struct abi_alone_at){ ABI_ALONE_WAITS, (uint32_t)c->source };
+	if (c->spec.sampling)
+		return (struct abi_alone_at){ ABI_ALONE_HITS, c->spec.tag % ABI_SAMPLERS };
+	return (struct abi_alone_at){ ABI_ALONE_COUNT, ABI_ALONE(c->owner->counts.slot, c->pos) };
+}
+
+/* A thread that executes a program gets its process's number before any program notes that. */
+static int one_thread_bind(const struct count *c, struct reason *why)
+{
+	int err = c->spec.alone || c->spec.sampling ?
+			  visit_bind_thread(c->e, one_thread_at(c), (uint32_t)c->tid) : 0;
+
+	return err ? deny(why, err, "the thread cannot be looked at: %s", strerror(-err)) : 0;
+}
+
 int one_thread_begin(const struct count *c, struct reason *why)
 {
 	struct user *u = c->owner->user;
@@ -43,11 +61,14 @@ void one_thread_end(const struct count *c)
 
 int one_thread_attach(struct count *c, pid_t tgid, struct reason *why)
 {
-	int err = c->spec.thread ? one_thread_set(c, (uint32_t)c->tid, why) : 0;
+	int err;
 
+	if (!c->spec.thread)
+		return 0;
+	err = one_thread_set(c, (uint32_t)c->tid, why);
 	/* From here on the program of forks sees a new thread of that number. */
-	if (!err && c->spec.thread)
-		err = count_state_check_thread(c, tgid, true, why);
+	err = err ?: one_thread_bind(c, why);
+	err = err ?: count_state_check_thread(c, tgid, true, why);
 	if (err)
 		one_thread_detach(c, tgid);
 	return err;

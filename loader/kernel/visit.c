@@ -95,6 +95,14 @@ int visit_copies(const struct engine *e, int fd)
 	return err ?: (int)opts.retval;
 }
 
+int visit_bind_thread(const struct engine *e, struct abi_alone_at at, uint32_t tid)
+{
+	union bpf_iter_link_info info = { .task.tid = tid };
+
+	e->skel->bss->alone_at = at;
+	return visit_read(e->skel->progs.bind_thread, &info);
+}
+
 void visit_watch_forks(struct engine *e, bool watch)
 {
 	e->fork_watches += watch ? 1 : -1;

@@ -34,6 +34,9 @@ void visit_watch_forks(struct engine *e, bool watch);
  */
 int visit_copies(const struct engine *e, int fd);
 
+/* Has a PMC's only thread, whose number is noted there, identified by its task_struct as well. */
+int visit_bind_thread(const struct engine *e, struct abi_alone_at at, uint32_t tid);
+
 /* Changes whenever a target thread exits; odd while an exit is being accounted. */
 uint64_t visit_exits(const struct engine *e);
 

@@ -318,6 +318,22 @@ moves_of() { awk '/^se.nr_migrations/ { print $3 }' "/proc/$1/sched"; }
 	[ "$count" -eq $(($(moves_of "$w") - before)) ]
 }
 
+@test "a hit inside of an exec is the thread's, whose number has changed by then" {
+	client own
+	expect own 'setcount 0' caps 0x21 tracepoint task:task_rename alloc 2 $CLASS 0 any $THREAD setcount 1
+	expect own 'log 0' log own.log
+	coproc RENUMBERED { exec renumbered "exec" 1 3>&-; }
+	program=$!
+	read -r tid <&"${RENUMBERED[0]}"
+	expect own 'attachthread 0' attachthread $program "$tid"
+	expect own 'start 0' start
+	echo >&"${RENUMBERED[1]}"
+	read -r line <&"${RENUMBERED[0]}"
+	[ "$line" = "done" ]
+	expect own 'endlog 0' stop endlog
+	[ "$(sampled own)" = "$program 1" ]
+}
+
 @test "samples of a thread's migrations are its own" {
 	workload w threads=2 moves=10
 	w=${WORKLOAD[w]}
