@@ -13,7 +13,7 @@ static __always_inline struct abi_alone *alone_of(u32 owner, u32 pos)
 	return bpf_map_lookup_elem(&alone_threads, &key);
 }
 
-/* True if the thread is that of the PMC at that place: its number, and its task_struct. */
+/* True if the thread is that of the PMC at that place. */
 static __always_inline bool alone_has(u32 owner, u32 pos, u32 tid, u64 task)
 {
 	struct abi_alone *a = alone_of(owner, pos);

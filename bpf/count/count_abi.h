@@ -234,7 +234,10 @@ struct abi_set {
 #define ABI_ALONE(owner, pos) ((owner) * 64 + (pos))
 #define ABI_MAX_ALONE 1024
 
-/* Where the only thread of a PMC is noted: `key` is ABI_ALONE(), or the place of the PMC. */
+/*
+ * Where the only thread of a PMC is noted: `key` is ABI_ALONE(), or the PMC's place among those
+ * that sample, or among those that sample waits.
+ */
 enum abi_alone_kind { ABI_ALONE_COUNT, ABI_ALONE_HITS, ABI_ALONE_WAITS };
 struct abi_alone_at {
 	__u32 kind, key;

@@ -13,7 +13,7 @@
 
 #include "number.bpf.h"
 
-/* True if the thread is the one: its number, and the address of its task_struct. */
+/* True if the thread is the one: by its task_struct, or by its number until that is known. */
 static __always_inline bool alone_admits(struct abi_alone *a, u32 tid, u64 task)
 {
 	if (!a->task && a->tid == tid)

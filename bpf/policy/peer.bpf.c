@@ -17,9 +17,8 @@ SEC("raw_tp")
 int peer_read(unsigned long long *ctx)
 {
 	struct socket *sock = (void *)BPF_CORE_READ(file_of(ctx[0]), private_data);
-	const struct cred *c;
+	const struct cred *c = BPF_CORE_READ(sock, sk, sk_peer_cred);
 
-	c = BPF_CORE_READ(sock, sk, sk_peer_cred);
 	if (!c)
 		return -EBADF;
 	peer.uid[ABI_ID_REAL] = BPF_CORE_READ(c, uid.val);

@@ -13,6 +13,7 @@
 extern __thread pid_t read_thread_id
 	__attribute__((tls_model("initial-exec"), visibility("hidden")));
 
+/* PMCs whose handles end alike have one hint. */
 QUICK const struct read_slot *read_how_search(const struct read_table *t, uint32_t pmcid)
 {
 	const struct read_slot *slot = t->slots, *end = slot + t->top;
