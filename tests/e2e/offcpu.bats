@@ -185,11 +185,14 @@ thread_waits() {
 		def waits(path):
 		    log = [json.loads(line) for line in open(path, encoding="utf-8")]
 		    execs = [int(r["tsc"]) for r in log if r["type"] == "procexec"] or [1 << 64]
-		    # By the process's number: its first thread until the exec, then this one.
-		    return [(int(log[i - 1]["values"]["period"]), r["tid"] == thread or int(r["tsc"]) > execs[0])
-		            for i, r in enumerate(log) if r["type"] == "callchain" and r["tid"] in (thread, process)]
-		own = [ns for ns, _ in waits("own.json")][1:-1]
-		every = waits("every.json")
+		    # In the order of time.  By the process's number: its first thread until the exec, then this one.
+		    found = [(int(r["tsc"]), int(log[i - 1]["values"]["period"]), r["tid"] == thread)
+		             for i, r in enumerate(log) if r["type"] == "callchain" and r["tid"] in (thread, process)]
+		    return [(time, ns, its or time > execs[0]) for time, ns, its in sorted(found)]
+		own = waits("own.json")
+		# A wait is one sample, or one for each of its parts.
+		own = [ns for time, ns, _ in own if own[0][0] < time < own[-1][0]]
+		every = [(ns, its) for _, ns, its in waits("every.json")]
 		lengths = [ns for ns, _ in every]
 		first, last = lengths.index(own[0]), lengths.index(own[-1])
 		left = list(own)
