@@ -2,11 +2,9 @@
 # bpf/: programs are compiled one object per concern and linked into one, whose skeleton only
 # loader/kernel includes; trace points are an object of their own, for loader/kernel/ktrload.c.  Lines of BTF name files
 # from the tree on, so that objects are equal wherever they are built.
-# A map that several objects declare is defined in the first of them: the linker gives the relocations of
-# an earlier one no map.
 BPF_SRCS := bpf/count/switch.bpf.c bpf/count/life.bpf.c bpf/count/task.bpf.c bpf/count/hook.bpf.c \
-	bpf/count/cpu.bpf.c bpf/count/offcpu.bpf.c bpf/count/thread.bpf.c bpf/count/unmap.bpf.c \
-	bpf/count/tracepoint.bpf.c bpf/count/probe.bpf.c bpf/count/gauge.bpf.c bpf/count/cgroup.bpf.c \
+	bpf/count/cpu.bpf.c bpf/count/thread.bpf.c bpf/count/unmap.bpf.c bpf/count/tracepoint.bpf.c \
+	bpf/count/probe.bpf.c bpf/count/gauge.bpf.c bpf/count/offcpu.bpf.c bpf/count/cgroup.bpf.c \
 	bpf/count/cover.bpf.c bpf/count/migrate.bpf.c bpf/count/counter.bpf.c \
 	bpf/mapping/mapping.bpf.c bpf/log/symbols.bpf.c bpf/policy/proof.bpf.c bpf/policy/peer.bpf.c
 BPF_OBJS := $(BPF_SRCS:%.bpf.c=$(O)/%.bpf.o)

@@ -144,10 +144,9 @@ struct abi_member {
 };
 /*
  * A PMC fed by the kernel's figures per task; its index is its SOFT row.  A row's PMC may sample
- * waits instead (abi_set.offcpu): then `owner` is its place among those, and `pos` ABI_SOFT_WAITS;
- * or it counts migrations, of which a program adds each to the owner's counts.
+ * waits instead (abi_set.offcpu): then `owner` is its place among those, and `pos` its number in
+ * records; or it counts migrations, of which a program adds each to the owner's counts.
  */
-#define ABI_SOFT_WAITS ~0u
 struct abi_soft {
 	__u16 used;
 	__u16 quantity;			/* enum abi_quantity */
@@ -221,9 +220,9 @@ struct abi_set {
 	__u32 shared;			/* two members have one source */
 	__u32 migrations;		/* bit r: the PMC of SOFT row r counts these, and runs */
 	__u32 alone;			/* bit i: … it counts one thread: struct abi_alone */
-	__u32 alone_rows;		/* bit r: the PMC of SOFT row r, which counts migrations or
-					   samples waits, does so in one thread */
-	__u32 reserved[11];
+	__u32 alone_rows;		/* bit r: row r's PMC counts one thread's migrations */
+	__u32 sampled_rows;		/* bit r: row r's PMC samples one thread's waits */
+	__u32 reserved[10];
 	__u32 log[ABI_MAX_MEMBERS];	/* the PMC's number in records, and ABI_LOG_… */
 	__u32 exec;			/* set after any exec, if PMCs wait for one; 0: none wait */
 	__u32 sampled;			/* bit i: member i samples hits; log[i] is its number */
@@ -234,13 +233,17 @@ struct abi_set {
 #define ABI_ALONE(owner, pos) ((owner) * 64 + (pos))
 #define ABI_MAX_ALONE 1024
 
-/*
- * Where the only thread of a PMC is noted: `key` is ABI_ALONE(), or the PMC's place among those
- * that sample, or among those that sample waits.
- */
-enum abi_alone_kind { ABI_ALONE_COUNT, ABI_ALONE_HITS, ABI_ALONE_WAITS };
+/* The only thread that a PMC counts or samples; see bpf/count/one_thread.bpf.h. */
+#define ABI_THREAD_GONE ~0u		/* none: it has ended, or is not chosen yet */
+struct abi_alone {
+	__u64 task;			/* the address of its task_struct; 0: not known yet */
+	__u32 tid;			/* its number in the initial namespace */
+	__u32 reserved;
+};
+
+/* Where it is noted: by ABI_ALONE(), or by the place of a sampling PMC. */
 struct abi_alone_at {
-	__u32 kind, key;
+	__u32 sampled, key;
 };
 
 /*

@@ -29,11 +29,11 @@ int hit_stack(unsigned int place);
 #define SAMPLE_PYTHON(walk) hit_python((walk)->place)
 int hit_python(unsigned int place);
 
-#include "bpf/log/one_thread.bpf.h"
 #include "bpf/log/rooms.bpf.h"
 #include "count_abi.h"
 #include "filter.bpf.h"
 #include "hits.bpf.h"
+#include "one_thread.bpf.h"
 #include "record.bpf.h"
 #include "targets.bpf.h"
 
@@ -143,16 +143,6 @@ static __always_inline struct abi_set *set_of_current(void)
 	return bpf_map_lookup_elem(&sets, &set);
 }
 
-/* False: the PMC samples another thread. */
-static __always_inline bool hit_admits_thread(u32 id)
-{
-	u32 at = id % ABI_SAMPLERS;
-	struct abi_alone *a = bpf_map_lookup_elem(&sampled_threads, &at);
-
-	return !a || !a->tid ||
-	       alone_admits(a, (u32)bpf_get_current_pid_tgid(), bpf_get_current_task());
-}
-
 static __noinline void hit_take_members(struct hit *h)
 {
 	struct abi_set *s = set_of_current();
@@ -162,7 +152,7 @@ static __noinline void hit_take_members(struct hit *h)
 		return;
 	for (u32 i = 0; i < ABI_MAX_MEMBERS; i++)
 		if (on >> i & 1 && s->member[i].source == ABI_SOURCE_TRACEPOINT + slot &&
-		    hit_admits_thread(s->log[i]))
+		    sampled_has(s->log[i], (u32)bpf_get_current_pid_tgid(), bpf_get_current_task()))
 			hit_take(h, s->log[i] | ABI_SAMPLER_ON);
 }
 

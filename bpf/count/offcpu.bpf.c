@@ -64,6 +64,12 @@ static __always_inline struct concerned offcpu_concerned(struct abi_cpu *c,
 	return pmcs;
 }
 
+/* The thread, for PMCs of one thread; 0: the set has none. */
+static __always_inline u64 offcpu_thread(const struct concerned *pmcs, struct task_struct *task)
+{
+	return pmcs->set && pmcs->set->sampled_rows ? address_number(task) : 0;
+}
+
 /* --- beginning of a wait --------------------------------------------------------------------- */
 
 /*
@@ -74,7 +80,7 @@ __noinline int offcpu_unknown_one(u32 place, u64 time, u64 task)
 {
 	struct abi_offcpu *p = offcpu_at(place);
 
-	if (p && p->since <= time && offcpu_has(p, (void *)task))
+	if (p && p->since <= time && offcpu_has(p, task))
 		__sync_fetch_and_add(&p->count.unknown, 1);
 	return 0;
 }
@@ -104,7 +110,7 @@ static __always_inline void offcpu_unknown(const struct concerned *pmcs, struct 
 					   u64 time)
 {
 	if (pmcs->set_rows)
-		offcpu_unknown_set(pmcs->set, time, address_number(task));
+		offcpu_unknown_set(pmcs->set, time, offcpu_thread(pmcs, task));
 	if (pmcs->cpu_rows)
 		offcpu_unknown_cpu(pmcs->cpu, time);
 }
@@ -218,7 +224,7 @@ static __always_inline bool offcpu_add(u32 place)
 __noinline int offcpu_judge(u32 place, u64 out, u64 in, u64 stale, u64 task)
 {
 	struct abi_offcpu *p = offcpu_at(place);
-	u64 ns = p && offcpu_has(p, (void *)task) ? offcpu_part(p, out, in) : 0;
+	u64 ns = p && offcpu_has(p, task) ? offcpu_part(p, out, in) : 0;
 
 	if (!ns)
 		return 0;
@@ -267,7 +273,8 @@ static __always_inline void offcpu_put(const struct concerned *pmcs, struct task
 	u32 samples = 0;
 
 	if (pmcs->set_rows)
-		samples += offcpu_judge_set(pmcs->set, out, now, stale, address_number(task));
+		samples += offcpu_judge_set(pmcs->set, out, now, stale,
+					    offcpu_thread(pmcs, task));
 	if (pmcs->cpu_rows)
 		samples += offcpu_judge_cpu(pmcs->cpu, out, now, stale);
 	w = samples ? offcpu_slot() : NULL;

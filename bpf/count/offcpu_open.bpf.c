@@ -16,6 +16,7 @@ struct offcpu_entries_map offcpu_entries SEC(".maps");
 struct offcpu_threads_map offcpu_threads SEC(".maps");
 struct sets_map sets SEC(".maps");
 struct targets_map targets SEC(".maps");
+struct sampled_threads_map sampled_threads SEC(".maps");
 
 struct abi_offcpu_stop offcpu_stop = {};
 
@@ -78,7 +79,7 @@ int visit_waits(struct bpf_iter__task *ctx)
 
 	if (!task || !waits || !p || task_on_cpu(task) || task->exit_state || !open_concerns(task))
 		return 0;
-	if (!offcpu_has(p, task))
+	if (!offcpu_has(p, address_number(task)))
 		return 0;
 	t = thread_state(task);
 	/* A switch that the kernel has hidden. */

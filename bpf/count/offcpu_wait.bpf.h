@@ -10,8 +10,8 @@
 
 #include "bpf/log/number.bpf.h"
 #include "bpf/log/offcpu.bpf.h"
-#include "bpf/log/one_thread.bpf.h"
 #include "call.bpf.h"
+#include "one_thread.bpf.h"
 
 #define TASK_INTERRUPTIBLE   0x1
 #define TASK_UNINTERRUPTIBLE 0x2
@@ -80,11 +80,12 @@ static __always_inline struct thread_state *thread_state(struct task_struct *tas
 	return e && e->task == key ? &e->state : bpf_map_lookup_elem(&offcpu_threads, &key);
 }
 
-/* Does the PMC sample the thread's waits?  One of a CPU samples all threads'. */
-static __always_inline bool offcpu_has(struct abi_offcpu *p, struct task_struct *task)
+/* True if the PMC samples waits of the thread; 0: it samples those of all. */
+static __always_inline bool offcpu_has(const struct abi_offcpu *p, u64 task)
 {
-	return !p->alone.tid ||
-	       alone_admits(&p->alone, BPF_CORE_READ(task, pid), address_number(task));
+	struct task_struct *t = (void *)task;
+
+	return !task || sampled_has(p->sampler, BPF_CORE_READ(t, pid), task);
 }
 
 static __always_inline u64 task_switches(struct task_struct *task)

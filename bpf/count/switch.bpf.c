@@ -36,6 +36,7 @@ struct clients_map clients SEC(".maps");
 struct shares_map shares SEC(".maps");
 struct thread_shares_map thread_shares SEC(".maps");
 struct alone_threads_map alone_threads SEC(".maps");
+struct sampled_threads_map sampled_threads SEC(".maps");
 struct rings_map rings SEC(".maps");
 
 __u32 target_index[ABI_INDEX_SIZE] = {};

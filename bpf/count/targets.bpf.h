@@ -21,7 +21,7 @@ struct targets_map {
 	__type(key, u32);
 	__type(value, struct abi_target);
 };
-/* By the place of a sampling PMC: the only thread whose hits it samples; `tid` is 0: all. */
+/* By the place of a sampling PMC: the only thread whose hits or waits are samples; 0: all. */
 struct sampled_threads_map {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, ABI_SAMPLERS);

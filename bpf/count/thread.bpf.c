@@ -4,12 +4,9 @@
  * single threads, when a thread gets another number or another thread its number.
  */
 #include "alone.bpf.h"
-#include "bpf/log/offcpu.bpf.h"
 #include "slice_log.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
-
-struct sampled_threads_map sampled_threads SEC(".maps");
 
 extern int slice_end(u32 from, u32 to);
 
@@ -21,37 +18,31 @@ __noinline int thread_renumber(u32 set)
 	return s && s->threads ? slice_end(set, set) : 0;
 }
 
-/* Not static, so that the verifier checks them once. */
-__noinline int sampled_change(u32 log, u32 from, u32 to, u64 task)
+/* Where the only thread of a PMC is noted: see struct abi_alone_at. */
+static __always_inline struct abi_alone *alone_find(u32 sampled, u32 key)
 {
-	u32 at = log % ABI_SAMPLERS;
-	struct abi_alone *a = bpf_map_lookup_elem(&sampled_threads, &at);
+	return sampled ? bpf_map_lookup_elem(&sampled_threads, &key) :
+			 bpf_map_lookup_elem(&alone_threads, &key);
+}
+
+/* Not static, so that the verifier checks it once. */
+__noinline int alone_renumber(u32 sampled, u32 key, u32 from, u32 to, u64 task)
+{
+	struct abi_alone *a = alone_find(sampled, key);
 
 	if (a)
 		alone_change(a, from, to, task);
 	return 0;
 }
 
-__noinline int waited_change(u32 place, u32 from, u32 to, u64 task)
+/* Likewise, of a PMC on a SOFT row. */
+__noinline int alone_renumber_row(const struct abi_soft *pmc, u32 sampled, u32 from, u32 to,
+				  u64 task)
 {
-	struct abi_offcpu *p = offcpu_at(place);
-
-	if (p)
-		alone_change(&p->alone, from, to, task);
-	return 0;
-}
-
-/* Of a member, or of a PMC on a SOFT row. */
-__noinline int counted_change(u32 owner, u32 pos, u32 from, u32 to, u64 task)
-{
-	struct abi_alone *a;
-
-	if (pos == ABI_SOFT_WAITS)
-		return waited_change(owner, from, to, task);
-	a = alone_of(owner, pos);
-	if (a)
-		alone_change(a, from, to, task);
-	return 0;
+	if (!pmc)
+		return 0;
+	return sampled ? alone_renumber(1, pmc->pos % ABI_SAMPLERS, from, to, task) :
+			 alone_renumber(0, ABI_ALONE(pmc->owner, pmc->pos), from, to, task);
 }
 
 /*
@@ -61,17 +52,19 @@ __noinline int counted_change(u32 owner, u32 pos, u32 from, u32 to, u64 task)
 __noinline int thread_change(u32 set, u32 from, u32 to, u64 task)
 {
 	struct abi_set *s = bpf_map_lookup_elem(&sets, &set);
-	u32 on = s ? s->sampled | s->alone : 0, rows = s ? s->alone_rows : 0;
+	u32 on = s ? s->sampled | s->alone : 0, rows = s ? s->sampled_rows | s->alone_rows : 0;
 
 	for (u32 i = 0; s && i < ABI_MAX_MEMBERS && on >> i; i++) {
 		if (s->sampled >> i & 1)
-			sampled_change(s->log[i], from, to, task);
+			alone_renumber(1, s->log[i] % ABI_SAMPLERS, from, to, task);
 		if (s->alone >> i & 1)
-			counted_change(s->member[i].owner, s->member[i].pos, from, to, task);
+			alone_renumber(0, ABI_ALONE(s->member[i].owner, s->member[i].pos), from, to,
+				       task);
 	}
 	for (u32 row = 0; s && row < ABI_SOFT_ROWS && rows >> row; row++)
 		if (rows >> row & 1)
-			counted_change(s->soft[row].owner, s->soft[row].pos, from, to, task);
+			alone_renumber_row(&s->soft[row], s->sampled_rows >> row & 1, from, to,
+					   task);
 	return 0;
 }
 
@@ -81,18 +74,8 @@ struct abi_alone_at alone_at = {};
 
 __noinline int alone_bind(u32 tid, u64 task)
 {
-	u32 key = alone_at.key;
-	struct abi_offcpu *waits;
-	struct abi_alone *a;
+	struct abi_alone *a = alone_find(alone_at.sampled, alone_at.key);
 
-	if (alone_at.kind == ABI_ALONE_WAITS) {
-		waits = offcpu_at(key);
-		return waits && alone_admits(&waits->alone, tid, task);
-	}
-	if (alone_at.kind == ABI_ALONE_HITS)
-		a = bpf_map_lookup_elem(&sampled_threads, &key);
-	else
-		a = bpf_map_lookup_elem(&alone_threads, &key);
 	return a && alone_admits(a, tid, task);
 }
 

@@ -155,14 +155,6 @@ struct abi_samples {
 	__u64 paused;			/* … with which the kernel paused the event for a tick */
 };
 
-/* The only thread that a PMC counts or samples. */
-#define ABI_THREAD_GONE ~0u		/* none: it has ended, or is not chosen yet */
-struct abi_alone {
-	__u64 task;			/* the address of its task_struct; 0: not known yet */
-	__u32 tid;			/* its number in the initial namespace */
-	__u32 reserved;
-};
-
 /*
  * A sampling PMC as the shared program knows it, in memory that the daemon maps.  The PMC's events
  * carry `id` in perf_event_attr.sig_data, which the kernel leaves to its user and copies to

@@ -39,8 +39,7 @@ struct abi_offcpu {
 	__u64 since;			/* CLOCK_MONOTONIC: earlier time does not count; STOPPED */
 	struct abi_offcpu_counts count;
 	__u32 wakers;			/* records the waker of each wait, too */
-	struct abi_alone alone;		/* `tid` is 0: all threads */
-	__u64 pad[3];			/* to a power of two */
+	__u32 pad[11];			/* to a power of two */
 };
 
 /*

@@ -9,9 +9,7 @@ static int one_thread_set(const struct count *c, uint32_t tid, struct reason *wh
 {
 	int err = 0;
 
-	if (c->spec.from == COUNT_FROM_OFFCPU)
-		offcpu_choose(c->e->offcpus, c->source, tid);
-	else if (c->spec.sampling)
+	if (c->spec.sampling)
 		err = sampler_set_thread(c->e->samplers, (uint32_t)c->spec.tag, tid);
 	else if (c->spec.alone)
 		err = target_map_alone(c->e, c->owner->counts.slot, c->pos, tid);
@@ -20,11 +18,9 @@ static int one_thread_set(const struct count *c, uint32_t tid, struct reason *wh
 
 static struct abi_alone_at one_thread_at(const struct count *c)
 {
-	if (c->spec.from == COUNT_FROM_OFFCPU)
-		return (struct abi_alone_at){ ABI_ALONE_WAITS, (uint32_t)c->source };
 	if (c->spec.sampling)
-		return (struct abi_alone_at){ ABI_ALONE_HITS, c->spec.tag % ABI_SAMPLERS };
-	return (struct abi_alone_at){ ABI_ALONE_COUNT, ABI_ALONE(c->owner->counts.slot, c->pos) };
+		return (struct abi_alone_at){ .sampled = 1, .key = c->spec.tag % ABI_SAMPLERS };
+	return (struct abi_alone_at){ .key = ABI_ALONE(c->owner->counts.slot, c->pos) };
 }
 
 /* A thread that executes a program gets its process's number before any program notes that. */

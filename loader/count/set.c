@@ -94,7 +94,8 @@ void set_write(struct targets *ts, struct set *set)
 {
 	volatile struct abi_set *abi = &ts->e->sets[set->id];
 	uint32_t soft_active = 0, owner = ABI_OWNERS_MIXED, threads = 0, sampled = 0,
-		 offcpu = 0, migrations = 0, alone = 0, alone_rows = 0;
+		 offcpu = 0, migrations = 0, alone = 0, alone_rows = 0,
+		 sampled_rows = 0;
 	uint64_t active = 0, open = 0;
 	unsigned int n = 0;
 
@@ -135,9 +136,9 @@ void set_write(struct targets *ts, struct set *set)
 		}
 		if (c && c->backend->offcpu) {
 			abi->soft[row].owner = (uint32_t)c->source;
-			abi->soft[row].pos = ABI_SOFT_WAITS;
+			abi->soft[row].pos = (uint32_t)c->spec.tag;
 			offcpu |= (uint32_t)c->running << row;
-			alone_rows |= (uint32_t)c->spec.thread << row;
+			sampled_rows |= (uint32_t)c->spec.thread << row;
 		}
 	}
 	abi->child = set->child;
@@ -152,6 +153,7 @@ void set_write(struct targets *ts, struct set *set)
 	abi->offcpu = offcpu;
 	abi->migrations = migrations;
 	abi->alone_rows = alone_rows;
+	abi->sampled_rows = sampled_rows;
 	abi->owner = alone ? ABI_OWNERS_MIXED : owner;	/* members are credited one by one */
 	abi->open = open;
 	abi->due = active;

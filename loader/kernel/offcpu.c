@@ -59,14 +59,6 @@ void offcpu_give(struct offcpus *o, int place)
 	o->used[place] = false;
 }
 
-void offcpu_choose(struct offcpus *o, int place, uint32_t tid)
-{
-	volatile struct abi_alone *alone = &o->table[place].alone;
-
-	__atomic_store_n(&alone->tid, tid, __ATOMIC_RELEASE);
-	__atomic_store_n(&alone->task, 0, __ATOMIC_RELEASE);
-}
-
 volatile struct abi_offcpu *offcpu_at(const struct offcpus *o, int place)
 {
 	return &o->table[place];

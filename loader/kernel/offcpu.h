@@ -21,9 +21,6 @@ void offcpus_free(struct offcpus *o);
 int offcpu_take(struct offcpus *o, struct reason *why);
 void offcpu_give(struct offcpus *o, int place);
 
-/* The only thread whose waits are samples, by its number; 0: all; ABI_THREAD_GONE: none. */
-void offcpu_choose(struct offcpus *o, int place, uint32_t tid);
-
 /* What the programs know of the PMC, and count for it. */
 volatile struct abi_offcpu *offcpu_at(const struct offcpus *o, int place);
 

@@ -187,6 +187,7 @@ static int samplers_share(const struct samplers *s, struct sample *skel)
 		{ skel->maps.offcpu_wakers, bpf_map__fd(from->maps.offcpu_wakers) },
 		{ skel->maps.sets, bpf_map__fd(from->maps.sets) },
 		{ skel->maps.targets, bpf_map__fd(from->maps.targets) },
+		{ skel->maps.sampled_threads, bpf_map__fd(from->maps.sampled_threads) },
 		{ skel->maps.unwind_chunks, bpf_map__fd(from->maps.unwind_chunks) },
 		{ skel->maps.unwind_files, bpf_map__fd(from->maps.unwind_files) },
 		{ skel->maps.unwind_processes, bpf_map__fd(from->maps.unwind_processes) },

@@ -105,8 +105,8 @@ uint64_t sampler_max_rate(void);
 uint64_t sampler_set(struct samplers *s, const struct sampler_spec *spec);
 void sampler_clear(struct samplers *s, uint32_t id);
 /*
- * The only thread whose hits the PMC of that tag samples, by the number of the initial namespace;
- * ABI_THREAD_GONE: none; 0, as at the beginning: all.
+ * The only thread whose hits or waits the PMC of that tag samples, by the number of the initial
+ * namespace; ABI_THREAD_GONE: none; 0, as at the beginning: all.
  */
 int sampler_set_thread(struct samplers *s, uint32_t tag, uint32_t tid);
 /* The period of a PMC whose hits a program counts, by its tag; and the hits since it was set. */

@@ -20,7 +20,8 @@ setup() {
 
 registers_are() { [ "$(pmccontrol -l | sed '/^#CPU 1/,$d' | grep -c BREAKPOINT)" -eq "$1" ]; }
 
-address() { echo "0x$(nm "$BUILD/tests/load" | awk -v name="$1" '$3 == name { print $1 }')"; }
+# address SYMBOL [PROGRAM]
+address() { echo "0x$(nm "$BUILD/tests/${2:-load}" | awk -v name="$1" '$3 == name { print $1 }')"; }
 
 # counts OPTION... -- COMMAND...: pmcstat's last line, its counts in $counts
 counts() {
@@ -522,7 +523,7 @@ makes_threads() {
 	newthreads -w "$1" <in >made 3>&- &
 	target=$!
 	exec 4>in
-	NEW=0x$(nm "$BUILD/tests/newthreads" | awk '$3 == "new_word" { print $1 }')
+	NEW=$(address new_word newthreads)
 }
 
 # threads_end: each has stored once

@@ -8,10 +8,9 @@
 #ifndef PMCBPF_ONE_THREAD_BPF_H
 #define PMCBPF_ONE_THREAD_BPF_H
 
-#include "vmlinux/vmlinux.h"
-#include <bpf/bpf_helpers.h>
+#include "targets.bpf.h"
 
-#include "number.bpf.h"
+extern struct sampled_threads_map sampled_threads SEC(".maps");
 
 /* True if the thread is the one: by its task_struct, or by its number until that is known. */
 static __always_inline bool alone_admits(struct abi_alone *a, u32 tid, u64 task)
@@ -19,6 +18,15 @@ static __always_inline bool alone_admits(struct abi_alone *a, u32 tid, u64 task)
 	if (!a->task && a->tid == tid)
 		a->task = task;
 	return a->task == task;
+}
+
+/* True if the sampling PMC samples this thread. */
+static __always_inline bool sampled_has(u32 id, u32 tid, u64 task)
+{
+	u32 at = id % ABI_SAMPLERS;
+	struct abi_alone *a = bpf_map_lookup_elem(&sampled_threads, &at);
+
+	return !a || !a->tid || alone_admits(a, tid, task);
 }
 
 /* The thread `from` is `to` now; or a thread begins at the address `task`, if that is not 0. */
