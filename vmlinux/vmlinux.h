@@ -257,7 +257,9 @@ struct cgroup_subsys_state {
 };
 struct cgroup {
 	struct cgroup_subsys_state self;
+	int level;
 	struct kernfs_node *kn;
+	struct cgroup *ancestors[];
 };
 enum cgroup_subsys_id {
 	perf_event_cgrp_id = 7,

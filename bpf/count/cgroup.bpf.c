@@ -6,11 +6,10 @@
  * own: each CPU has at most one open slice of a cgroup, whatever slice of a process is open there.
  * Nothing is attached while no PMC of a cgroup is allocated.
  *
- * The cgroup of a task is the one by which perf counts: of the perf_event controller, in either
- * version of the hierarchy.  A slice changes at a context switch; at a flush; and when the task
- * that runs on the CPU is moved to another cgroup, for which the kernel interrupts that CPU.  All
- * of these run with interrupts disabled, except for the daemon's flush of its own CPU: a move that
- * interrupts it leaves the work to it.
+ * The cgroup of a task is the one by which perf counts (task_cgroup.bpf.h).  A slice changes at a
+ * context switch; at a flush; and when the task that runs on the CPU is moved to another cgroup,
+ * for which the kernel interrupts that CPU.  All of these run with interrupts disabled, except for
+ * the daemon's flush of its own CPU: a move that interrupts it leaves the work to it.
  *
  * Example: PMC 1 counts cgroup /a, PMC 2 /a/b.  A task of /a/b gets the CPU, and the CPU finds the
  * set of /a/b, which has both PMCs.  A task of /a/c is next: no PMC has that cgroup, so the way to
@@ -20,6 +19,7 @@
 #include "hit.bpf.h"
 #include "seen.bpf.h"
 #include "source.bpf.h"
+#include "task_cgroup.bpf.h"
 
 #include "cgroup_abi.h"
 
@@ -97,18 +97,6 @@ __noinline u32 cgroup_find(u64 css)
 
 	bpf_loop(DEPTH_MAX, way_up, &w, 0);
 	return w.set;
-}
-
-#define CONTROLLER bpf_core_enum_value(enum cgroup_subsys_id, perf_event_cgrp_id)
-
-/* Not inlined, a function takes the address of the task's cgroup as a number only. */
-static __always_inline u64 task_css(struct task_struct *task)
-{
-	struct css_set *set = BPF_CORE_READ(task, cgroups);
-	u64 css = 0;
-
-	bpf_probe_read_kernel(&css, sizeof(css), &set->subsys[CONTROLLER]);
-	return css;
 }
 
 /* The kernel gives a number to each cgroup that it makes, and never a second time. */

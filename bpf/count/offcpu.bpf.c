@@ -25,7 +25,8 @@ struct offcpu_threads_map offcpu_threads SEC(".maps");
 struct offcpu_wakers_map offcpu_wakers SEC(".maps");
 
 const volatile bool offcpu_finals = false;	/* on_offcpu() stands in for on_final() */
-__u32 offcpu_systems = 0;		/* running PMCs of system scope */
+__u32 offcpu_systems = 0;		/* running PMCs of system scope … */
+struct abi_offcpu_cgroups offcpu_cgroups = {};	/* … and of cgroups: any thread's waits begin */
 __u64 offcpu_full = 0;			/* threads that found no room for their state */
 
 /* The samples of this second on this CPU, of each PMC since its start. */
@@ -40,24 +41,27 @@ struct {
 	__type(value, struct second);
 } offcpu_seconds SEC(".maps");
 
-/* The PMCs that a thread's wait concerns: bits of SOFT rows, in its set and on this CPU. */
+/*
+ * The PMCs that a thread's wait concerns: bits of SOFT rows, in its set and on this CPU; and those
+ * of cgroups, which look at the thread's cgroup later.
+ */
 struct concerned {
 	struct abi_set *set;
 	struct abi_cpu *cpu;
-	u32 set_rows, cpu_rows;
+	u32 set_rows, cpu_rows, cgroups;
 };
 
 static __always_inline struct concerned offcpu_concerned(struct abi_cpu *c,
 							 struct task_struct *task)
 {
-	struct concerned pmcs = { .cpu = c, .cpu_rows = c->offcpu };
+	struct concerned pmcs = { .cpu = c };
 	u32 set;
 
 	/* The idle task waits for nothing. */
-	if (!task->pid) {
-		pmcs.cpu_rows = 0;
+	if (!task->pid)
 		return pmcs;
-	}
+	pmcs.cpu_rows = c->offcpu;
+	pmcs.cgroups = offcpu_cgroups.running;
 	set = index_lookup(task_process(task));
 	pmcs.set = set ? bpf_map_lookup_elem(&sets, &set) : NULL;
 	pmcs.set_rows = pmcs.set ? pmcs.set->offcpu : 0;
@@ -105,6 +109,24 @@ __noinline int offcpu_unknown_cpu(struct abi_cpu *c, u64 time)
 	return 0;
 }
 
+/* A PMC samples a wait in its cgroup if the thread is there when the wait ends. */
+static __always_inline bool offcpu_cgroup_has(u32 place, u64 task)
+{
+	struct abi_offcpu *p = offcpu_at(place);
+
+	return p && task_in_cgroup((void *)task, p->cgroup, p->level);
+}
+
+__noinline int offcpu_unknown_cgroups(u64 time, u64 task)
+{
+	u32 running = offcpu_cgroups.running;
+
+	for (u32 i = 0; i < ABI_OFFCPU_CGROUPS && running; i++, running >>= 1)
+		if (running & 1 && offcpu_cgroup_has(offcpu_cgroups.place[i], task))
+			offcpu_unknown_one(offcpu_cgroups.place[i], time, 0);
+	return 0;
+}
+
 /* The wait's beginning or end was not seen: PMCs that ran at `time` count it as unknown. */
 static __always_inline void offcpu_unknown(const struct concerned *pmcs, struct task_struct *task,
 					   u64 time)
@@ -113,6 +135,8 @@ static __always_inline void offcpu_unknown(const struct concerned *pmcs, struct 
 		offcpu_unknown_set(pmcs->set, time, offcpu_thread(pmcs, task));
 	if (pmcs->cpu_rows)
 		offcpu_unknown_cpu(pmcs->cpu, time);
+	if (pmcs->cgroups)
+		offcpu_unknown_cgroups(time, address_number(task));
 }
 
 static __always_inline void thread_state_add(struct task_struct *task,
@@ -265,6 +289,16 @@ __noinline int offcpu_judge_cpu(struct abi_cpu *c, u64 out, u64 in, u64 stale)
 	return n;
 }
 
+__noinline int offcpu_judge_cgroups(u64 out, u64 in, u64 stale, u64 task)
+{
+	u32 running = offcpu_cgroups.running, n = 0;
+
+	for (u32 i = 0; i < ABI_OFFCPU_CGROUPS && running; i++, running >>= 1)
+		if (running & 1 && offcpu_cgroup_has(offcpu_cgroups.place[i], task))
+			n += offcpu_judge(offcpu_cgroups.place[i], out, in, stale, 0);
+	return n;
+}
+
 /* Puts a wait that began at `out` aside if it is a sample of a PMC.  `seen`: NULL, or its state. */
 static __always_inline void offcpu_put(const struct concerned *pmcs, struct task_struct *task,
 				       const struct thread_state *seen, u64 out, u64 now, u64 stale)
@@ -277,6 +311,8 @@ static __always_inline void offcpu_put(const struct concerned *pmcs, struct task
 					    offcpu_thread(pmcs, task));
 	if (pmcs->cpu_rows)
 		samples += offcpu_judge_cpu(pmcs->cpu, out, now, stale);
+	if (pmcs->cgroups)
+		samples += offcpu_judge_cgroups(out, now, stale, address_number(task));
 	w = samples ? offcpu_slot() : NULL;
 	if (!w)
 		return;
@@ -325,8 +361,8 @@ int BPF_PROG(on_offcpu, bool preempt, struct task_struct *prev, struct task_stru
 		if (offcpu_finals && index_lookup(task_process(prev)))
 			final_switch(prev);
 	}
-	begins = !dead && (out.set_rows || (offcpu_systems && prev->pid));
-	ends = in.set_rows || in.cpu_rows;
+	begins = !dead && (out.set_rows || out.cgroups || (offcpu_systems && prev->pid));
+	ends = in.set_rows || in.cpu_rows || in.cgroups;
 	if (!begins && !ends)
 		return 0;
 	now = bpf_ktime_get_ns();

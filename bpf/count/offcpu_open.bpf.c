@@ -28,13 +28,16 @@ static __always_inline u32 open_process(struct task_struct *task)
 	return nested ? task_process_nested(task) : (u32)task->tgid;
 }
 
-/* Whether the thread's process is one of the PMC's. */
-static __always_inline bool open_concerns(struct task_struct *task)
+/* Whether the thread's process, or its cgroup, is one of the PMC's. */
+static __always_inline bool open_concerns(const struct abi_offcpu *p, struct task_struct *task)
 {
 	u32 tgid = open_process(task), set;
-	struct abi_target *t = bpf_map_lookup_elem(&targets, &tgid);
+	struct abi_target *t;
 	struct abi_set *s;
 
+	if (p->cgroup)
+		return task_in_cgroup(task, p->cgroup, p->level);
+	t = bpf_map_lookup_elem(&targets, &tgid);
 	if (!t)
 		return false;
 	set = ABI_STATE_SET(t->state);
@@ -77,9 +80,9 @@ int visit_waits(struct bpf_iter__task *ctx)
 	struct abi_offcpu *p = offcpu_at(offcpu_stop.place);
 	struct thread_state *t;
 
-	if (!task || !waits || !p || task_on_cpu(task) || task->exit_state || !open_concerns(task))
+	if (!task || !waits || !p || task_on_cpu(task) || task->exit_state)
 		return 0;
-	if (!offcpu_has(p, address_number(task)))
+	if (!open_concerns(p, task) || !offcpu_has(p, address_number(task)))
 		return 0;
 	t = thread_state(task);
 	/* A switch that the kernel has hidden. */

@@ -12,6 +12,7 @@
 #include "bpf/log/offcpu.bpf.h"
 #include "call.bpf.h"
 #include "one_thread.bpf.h"
+#include "task_cgroup.bpf.h"
 
 #define TASK_INTERRUPTIBLE   0x1
 #define TASK_UNINTERRUPTIBLE 0x2

@@ -39,7 +39,16 @@ struct abi_offcpu {
 	__u64 since;			/* CLOCK_MONOTONIC: earlier time does not count; STOPPED */
 	struct abi_offcpu_counts count;
 	__u32 wakers;			/* records the waker of each wait, too */
-	__u32 pad[11];			/* to a power of two */
+	__u32 level;			/* of its cgroup: 0 is the root's … */
+	__u64 cgroup;			/* … and its number; 0: the PMC is not of a cgroup */
+	__u32 pad[8];			/* to a power of two */
+};
+
+/* The running PMCs that sample waits in cgroups: bit i is that of place[i]. */
+#define ABI_OFFCPU_CGROUPS 16
+struct abi_offcpu_cgroups {
+	__u32 running;
+	__u32 place[ABI_OFFCPU_CGROUPS];
 };
 
 /*

@@ -14,6 +14,7 @@
 #include "count_pay.h"
 #include "hold_breakpoint.h"
 #include "holder.h"
+#include "hotplug.h"
 
 /*
  * Samples are overflows of perf's events; and where the kernel hides switches, perf sees them.  Two
@@ -40,7 +41,9 @@ int cgroup_new(struct count *c, struct reason *why)
 		return -ENOMEM;
 	g->folder = g->place = -1;
 	c->cgroup = g;
-	if (cgroup_hits_has(&c->spec)) {
+	if (c->spec.from == COUNT_FROM_OFFCPU) {
+		err = count_pay(c, 1, 0, why);
+	} else if (cgroup_hits_has(&c->spec)) {
 		cgroup_hits_new(c);
 		err = count_pay(c, 1, 0, why);
 	} else if (count_slices_cgroup(c->e, &c->spec)) {
@@ -101,6 +104,45 @@ int cgroup_refused(const struct count *c, int folder, int err, struct reason *wh
 		    c->spec.row_name, perf_error(err));
 }
 
+/* --- places of sampling PMCs ------------------------------------------------------------------ */
+
+struct places {
+	const struct count *c;
+	int source;
+	unsigned int own, all;
+};
+
+static bool place_note(struct count *other, void *arg)
+{
+	struct places *p = arg;
+
+	if (other != p->c && other->cgroup && other->running && other->backend == p->c->backend &&
+	    (p->source < 0 || other->source == p->source)) {
+		p->all++;
+		p->own += other->owner->user == p->c->owner->user;
+	}
+	return false;
+}
+
+int cgroup_check_start(const struct count *c, int source, unsigned int places, const char *what,
+		       struct reason *why)
+{
+	const struct user *u = c->owner->user;
+	struct places p = { .c = c, .source = source };
+	unsigned int own, all;
+
+	if (faccessat(c->cgroup->folder, "cgroup.procs", F_OK, 0))
+		return cgroup_refused(c, c->cgroup->folder, -ENOENT, why);
+	user_parts(u, places, &own, &all);
+	(void)hotplug_any(c->e->hotplug, place_note, &p);
+	return p.own < own && p.all < all ? 0 :
+	       deny(why, -EAGAIN, "%u PMCs sample %s in cgroups, %u of them this user's.  This "
+		    "user may have %u, and all users together %u of %u (user.share, "
+		    "user.reserve); stop some", p.all, what, p.own, own, all, places);
+}
+
+/* --- attaching -------------------------------------------------------------------------------- */
+
 int cgroup_deny_lost(const struct count *c, int err, struct reason *why)
 {
 	if (c->lost_cpu >= 0)
@@ -151,6 +193,8 @@ int count_attach_cgroup(struct count *c, int folder, struct reason *why)
 		return deny(why, -EBUSY, "this PMC counts a cgroup already; allocate another PMC");
 	err = cgroup_hits_has(&c->spec) ? cgroup_hits_attach(c, folder, why) :
 					  cgroup_try(c, folder, why);
+	if (!err && c->spec.from == COUNT_FROM_OFFCPU)
+		err = cgroup_identify(c->e->cgroups, folder, &g->sampler, why);
 	if (err)
 		return err;
 	fd = fcntl(folder, F_DUPFD_CLOEXEC, 0);

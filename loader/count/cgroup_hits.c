@@ -5,13 +5,13 @@
  */
 #include <errno.h>
 #include <linux/magic.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/vfs.h>
 
 #include "cgroup.h"
 #include "cgroup_hits.h"
 #include "hold_tracepoint.h"
-#include "hotplug.h"
 
 bool cgroup_hits_has(const struct count_spec *spec)
 {
@@ -38,41 +38,6 @@ int cgroup_hits_attach(struct count *c, int folder, struct reason *why)
 	return cgroup_identify(c->e->cgroups, folder, of, why);
 }
 
-/* --- places ----------------------------------------------------------------------------------- */
-
-struct places {
-	const struct count *c;
-	unsigned int own, all;
-};
-
-static bool place_note(struct count *other, void *arg)
-{
-	struct places *p = arg;
-
-	if (other != p->c && other->backend == &backend_cgroup_hits && other->running &&
-	    other->source == p->c->source) {
-		p->all++;
-		p->own += other->owner->user == p->c->owner->user;
-	}
-	return false;
-}
-
-/* Of the PMCs that sample one tracepoint in cgroups, an unprivileged user may have a share. */
-static int places_check(const struct count *c, struct reason *why)
-{
-	const struct user *u = c->owner->user;
-	struct places p = { .c = c };
-	unsigned int own, all;
-
-	user_parts(u, ABI_CGROUP_SAMPLERS, &own, &all);
-	(void)hotplug_any(c->e->hotplug, place_note, &p);
-	return p.own < own && p.all < all ? 0 :
-	       deny(why, -EAGAIN, "%u PMCs sample the hits of row %u (%s) in cgroups, %u of them "
-		    "this user's.  This user may have %u, and all users together %u of %d "
-		    "(user.share, user.reserve); stop some", p.all, c->spec.row, c->spec.row_name,
-		    p.own, own, all, ABI_CGROUP_SAMPLERS);
-}
-
 /* --- samples ---------------------------------------------------------------------------------- */
 
 static uint64_t cgroup_hits_now(const struct count *c)
@@ -82,8 +47,11 @@ static uint64_t cgroup_hits_now(const struct count *c)
 
 static int cgroup_hits_start(struct count *c, struct reason *why)
 {
-	int err = places_check(c, why);
+	char hits[128];
+	int err;
 
+	snprintf(hits, sizeof(hits), "the hits of row %u (%s)", c->spec.row, c->spec.row_name);
+	err = cgroup_check_start(c, c->source, ABI_CGROUP_SAMPLERS, hits, why);
 	if (err)
 		return err;
 	hold_tracepoint_start(c);

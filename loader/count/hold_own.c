@@ -22,13 +22,16 @@ static bool hold_own_hits(const struct count *c)
 
 static int hold_own_offcpu(struct count *c, struct reason *why)
 {
-	int place = offcpu_take(c->e->offcpus, why);
+	int err, place = offcpu_take(c->e->offcpus, why);
 
 	if (place < 0)
 		return place;
 	c->source = place;
 	c->backend = &backend_offcpu;
-	return one_thread_begin(c, why);
+	err = one_thread_begin(c, why);
+	if (err)
+		offcpu_give(c->e->offcpus, place);
+	return err;
 }
 
 static int hold_own_system(struct count *c, struct reason *why)
@@ -57,20 +60,32 @@ static bool hold_own_tasks(const struct count *c)
 	return c->spec.sampling ? !hold_own_hits(c) : c->spec.thread && !c->spec.alone;
 }
 
+static void hold_own_source_end(struct count *c)
+{
+	if (c->spec.from == COUNT_FROM_OFFCPU)
+		offcpu_give(c->e->offcpus, c->source);
+	else if (c->source >= ABI_SOURCE_TRACEPOINT)
+		hold_tracepoint_end(c);
+	else if (c->source >= 0 && c->source < ABI_SOURCE_HOOK)
+		sources_close(c->e->sources, c->source);
+}
+
 static int hold_own_cgroup(struct count *c, struct reason *why)
 {
 	int err = -ENOSYS;
 
 	if (c->spec.from == COUNT_FROM_HOOK)
 		c->source = ABI_SOURCE_HOOK + (int)c->spec.hook;
+	else if (c->spec.from == COUNT_FROM_OFFCPU)
+		err = hold_own_offcpu(c, why);
 	else if (hold_own_hits(c) &&
 		 (cgroup_hits_has(&c->spec) || count_slices_cgroup(c->e, &c->spec)))
 		err = hold_tracepoint(c, why);
 	if (err && err != -ENOSYS)
 		return err;
 	err = cgroup_new(c, why);
-	if (err && c->source >= ABI_SOURCE_TRACEPOINT)
-		hold_tracepoint_end(c);
+	if (err)
+		hold_own_source_end(c);
 	return err;
 }
 
@@ -143,12 +158,7 @@ static void hold_own_end(struct count *c)
 	if (hold_own_tasks(c))
 		LIST_REMOVE(c, on_row);
 	probe_sites_free(c->sites);
-	if (c->backend->offcpu)
-		offcpu_give(c->e->offcpus, c->source);
-	else if (c->source >= ABI_SOURCE_TRACEPOINT)
-		hold_tracepoint_end(c);
-	else if (c->source >= 0 && c->source < ABI_SOURCE_HOOK)
-		sources_close(c->e->sources, c->source);
+	hold_own_source_end(c);
 }
 
 const struct count_holder holder_own = {

@@ -8,7 +8,7 @@
  */
 #include <errno.h>
 
-#include "count_state.h"
+#include "cgroup.h"
 #include "one_thread.h"
 
 static volatile struct abi_offcpu *count_offcpu(const struct count *c)
@@ -19,10 +19,23 @@ static volatile struct abi_offcpu *count_offcpu(const struct count *c)
 /* Until a process's last switch, which the program of waits may see, it is a target that waits. */
 static int offcpu_hold(struct count *c, struct reason *why)
 {
-	int err = c->spec.system || programs_offcpu_finals(c->e->programs) ?
-			  0 : count_state_hold(c, NEED_FINAL, why);
+	bool targets = !c->spec.system && !c->spec.cgroup;
+	int err = targets && !programs_offcpu_finals(c->e->programs) ?
+			  count_state_hold(c, NEED_FINAL, why) : 0;
 
 	return err ?: count_state_hold(c, NEED_OFFCPU, why);
+}
+
+/* The programs see the PMC, or do so no longer. */
+static int offcpu_show(struct count *c, bool on)
+{
+	if (c->spec.cgroup)
+		return offcpu_cgroup(c->e, c->source, on);
+	if (c->spec.system)
+		offcpu_system(c->e, c->spec.cpu, c->spec.row, c->source, on);
+	else
+		target_activate(c->e->targets, c, on);
+	return 0;
 }
 
 static int offcpu_start(struct count *c, struct reason *why)
@@ -30,18 +43,20 @@ static int offcpu_start(struct count *c, struct reason *why)
 	volatile struct abi_offcpu *at = count_offcpu(c);
 	int err = count_state_away(c, why);
 
+	if (!err && c->spec.cgroup)
+		err = cgroup_check_start(c, -1, ABI_OFFCPU_CGROUPS, "waits", why);
 	if (err)
 		return err;
+	at->level = c->spec.cgroup ? c->cgroup->sampler.level : 0;
+	at->cgroup = c->spec.cgroup ? c->cgroup->sampler.id : 0;
 	at->sampler = (uint32_t)c->spec.tag;
 	at->threshold = c->spec.period;
 	at->rate = c->spec.offcpu_rate;
 	at->wakers = c->spec.offcpu_wakers;
-	if (c->spec.system)
-		offcpu_system(c->e, c->spec.cpu, c->spec.row, c->source, true);
-	else
-		target_activate(c->e->targets, c, true);
-	__atomic_store_n(&at->since, clock_ns(), __ATOMIC_SEQ_CST);
-	return 0;
+	err = offcpu_show(c, true);
+	if (!err)
+		__atomic_store_n(&at->since, clock_ns(), __ATOMIC_SEQ_CST);
+	return err;
 }
 
 static int offcpu_stop(struct count *c, struct reason *why)
@@ -53,15 +68,13 @@ static int offcpu_stop(struct count *c, struct reason *why)
 
 	__atomic_store_n(&at->since, ABI_OFFCPU_STOPPED, __ATOMIC_SEQ_CST);
 	stop.until = clock_ns();
-	if (c->spec.system) {
-		offcpu_system(c->e, c->spec.cpu, c->spec.row, c->source, false);
-		return 0;
-	}
-	/* Threads that wait now are no less of interest than those that have waited. */
-	if (samplers_wait_open(c->e->samplers, &stop))
+	/*
+	 * Threads that wait now are no less of interest than those that have waited; but on which
+	 * CPU their waits will end is not known.
+	 */
+	if (!c->spec.system && samplers_wait_open(c->e->samplers, &stop))
 		at->count.unknown++;
-	target_activate(c->e->targets, c, false);
-	return 0;
+	return offcpu_show(c, false);
 }
 
 /* All time in waits that have ended. */

@@ -81,3 +81,22 @@ void offcpu_system(const struct engine *e, unsigned int cpu, unsigned int row, i
 			 __ATOMIC_SEQ_CST);
 	__atomic_fetch_add(&e->skel->bss->offcpu_systems, on ? 1 : ~0u, __ATOMIC_SEQ_CST);
 }
+
+int offcpu_cgroup(const struct engine *e, int place, bool on)
+{
+	struct abi_offcpu_cgroups *list = &e->skel->bss->offcpu_cgroups;
+	unsigned int i;
+
+	for (i = 0; i < ABI_OFFCPU_CGROUPS; i++) {
+		bool runs = list->running >> i & 1;
+
+		if (on ? !runs : runs && list->place[i] == (uint32_t)place)
+			break;
+	}
+	if (i == ABI_OFFCPU_CGROUPS)
+		return -ENOSPC;
+	if (on)
+		list->place[i] = (uint32_t)place;
+	__atomic_store_n(&list->running, list->running ^ 1u << i, __ATOMIC_SEQ_CST);
+	return 0;
+}

@@ -27,6 +27,9 @@ volatile struct abi_offcpu *offcpu_at(const struct offcpus *o, int place);
 /* A PMC of system scope starts or stops on the CPU: its waits on SOFT row `row`. */
 void offcpu_system(const struct engine *e, unsigned int cpu, unsigned int row, int place, bool on);
 
+/* A PMC of a cgroup starts or stops; -ENOSPC: ABI_OFFCPU_CGROUPS of them run. */
+int offcpu_cgroup(const struct engine *e, int place, bool on);
+
 /* Once no PMC samples waits: threads that exit from now on leave nothing behind. */
 void offcpu_forget(const struct pmcbpf *skel);
 

@@ -121,7 +121,7 @@ static bool class_soft_has_cgroups(const struct allocation *p, const struct soft
 {
 	if (s->system == SOFT_HOOK || s->process == SOFT_MIGRATION)
 		return count_slices_cgroup(p->machine->engine, &p->spec);
-	return s->system == SOFT_PERF;
+	return s->system == SOFT_PERF || s->system == SOFT_OFFCPU;
 }
 
 static int class_soft_plan(struct allocation *p, struct reason *why)

@@ -200,6 +200,88 @@ sampled() {
 	pmcstat -q -n 1 "${nine[@]:2}" -O nine.log -t "cgroup:$GROUP/a" true
 }
 
+# reader NAME FOLDER FD: a program in the cgroup waits for lines, which come from the descriptor
+reader() {
+	mkfifo "$1.lines"
+	dash -c 'while read -r line; do : >"$line"; done' <"$1.lines" 3>&- &
+	WORKLOAD[$1]=$!
+	eval "exec $3>$1.lines"
+	moves "$1" "$2"
+	wait_for asleep "${WORKLOAD[$1]}"
+}
+
+# reads NAME LINE FD: it waits no more, and then again
+reads() {
+	echo "$1.$2" >&"$3"
+	wait_for test -e "$1.$2"
+	wait_for asleep "${WORKLOAD[$1]}"
+}
+
+# samples_waits NAME FLAGS: the client logs the waits that its PMC samples
+samples_waits() {
+	client "$1"
+	expect "$1" 'log 0' log "$1.log"
+	expect "$1" 'setcount 0' caps 0x21 alloc 2 15 0x20012 any "$2" setcount 1
+}
+
+@test "waits in a cgroup are those that its processes' own PMCs have, until a process leaves it; none of other processes" {
+	pmccontrol -L | grep -q OFFCPU_TIME || skip "this kernel lets no program run behind a switch"
+	workload still
+	moves still a
+	reader moved a/below 7
+	reader beside b 8
+	samples_waits every 0x80
+	expect every 'start 0' attach "${WORKLOAD[moved]}" start
+	samples_waits own $CGROUP
+	before=$(date +%s%N)
+	expect own 'start 0' attachcgroup "$GROUP/a" start
+	for i in {1..10}; do
+		reads moved "$i" 7
+		reads beside "$i" 8
+	done
+	moves moved b
+	for i in {11..15}; do reads moved "$i" 7; done
+	expect own 'stop 0' stop
+	after=$(date +%s%N)
+	expect every 'endlog 0' stop endlog
+	expect own 'endlog 0' endlog
+	for name in every own; do pmc filter -j $name.log $name.json; done
+	! grep -q '"type":"waits".*"unknown":"[1-9]' every.json own.json || skip "the kernel hid a context switch"
+	python3 - "${WORKLOAD[still]}" "${WORKLOAD[moved]}" $((after - before)) <<-'end'
+		import json, sys
+		still, moved, ns = sys.argv[1:]
+		def waits(path):
+		    log = [json.loads(line) for line in open(path, encoding="utf-8")]
+		    found = {}
+		    for i, r in enumerate(log):
+		        if r["type"] == "callchain":
+		            found.setdefault(r["pid"], []).append((int(r["tsc"]), int(log[i - 1]["values"]["period"])))
+		    return {pid: sorted(rows) for pid, rows in found.items()}
+		def later(rows):
+		    # The first wait began before both PMCs; a wait may be two samples of one time.
+		    return [ns for time, ns in rows if time > rows[0][0]]
+		own, every = waits("own.json"), waits("every.json")
+		assert set(own) == {still, moved}, own
+		inside, always = later(own[moved]), later(every[moved])
+		assert len(inside) >= 9 and inside == always[:len(inside)], (own, every)
+		assert len(always) >= len(inside) + 5, (own, every)
+		assert len(own[still]) == 1 and 0 < own[still][0][1] <= int(ns), (own, ns)
+	end
+}
+
+@test "waits in a cgroup: of the PMCs that run at once a user has his share, and a removed cgroup has none" {
+	pmccontrol -L | grep -q OFFCPU_TIME || skip "this kernel lets no program run behind a switch"
+	many=()
+	for _ in {1..17}; do many+=(-P OFFCPU_TIME); done
+	run pmcstat -q "${many[@]}" -O many.log -t "cgroup:$GROUP/a" true
+	[[ $status -ne 0 && $output == *"16 PMCs sample waits in cgroups, 16 of them this user's"*"stop some"* ]]
+	pmcstat -q "${many[@]:2}" -O many.log -t "cgroup:$GROUP/a" true
+	samples_waits own $CGROUP
+	expect own 'attachcgroup 0' attachcgroup "$GROUP/b"
+	rmdir "$GROUP/b"
+	expect own 'start ENOENT *has been removed*' start
+}
+
 # stores OPTION...: pmcstat of cgroup a, while three processes store 100 words each, one of them outside
 stores() {
 	for name in deep above beside; do workload $name stores=100; done
@@ -359,8 +441,6 @@ $name/b,0" ]
 	run pmcstat -d -t "cgroup:$GROUP/a" -p $ENTER
 	status_is 64
 	[[ $output == *"are for processes, not for -t cgroup:"* ]]
-	run pmcstat -t "cgroup:$GROUP/a" -P OFFCPU_TIME -O log
-	[ "$status" -ne 0 ]
 	expect own 'alloc EINVAL *only the owner*not those of a cgroup*' caps 0x23 alloc 2 15 0x20007 any 0x5000
 }
 

@@ -106,6 +106,29 @@ END
 	[ "${lines[-1]}" = "40 35 400" ]
 }
 
+@test "waits in a cgroup have their whole lengths, and are of its processes" {
+	if ! vm_sh 'pmccontrol -L | grep -q OFFCPU_TIME'; then
+		[ "$VM_KERNEL" = 6.1-arm64 ]
+		skip "arm64 has no place for it before Linux 6.4"
+	fi
+	# shellcheck disable=SC2016 # the guest's shell expands it
+	in_cgroups 'mkdir -p cgroup/a/below cgroup/b
+		sh -c "echo 0 >cgroup/b/cgroup.procs; exec waited sleep 1000 2000000" >/dev/null & beside=$!
+		pmcstat -q -n 1 -P OFFCPU_TIME -O log -o /dev/null -t cgroup:/tmp/cgroup/a \
+			sh -c "echo 0 >cgroup/a/below/cgroup.procs; exec waited sleep 20 2000000" >figures
+		kill $beside; wait $beside
+		pmc filter -j log log.json
+		rmdir cgroup/a/below cgroup/a cgroup/b; umount cgroup'
+	echo "$output"
+	status_is 0
+	vm_get /tmp/log.json "$BATS_TEST_TMPDIR/log.json"
+	vm_get /tmp/figures "$BATS_TEST_TMPDIR/figures"
+	cd "$BATS_TEST_TMPDIR" || return
+	python3 "$BATS_TEST_DIRNAME/../e2e/offcpu.py" sleep log.json figures
+	read -r inside _ <figures
+	[ "$(sed -n '/"type":"callchain"/s/.*"pid":"\([0-9]*\)".*/\1/p' log.json | sort -u)" = "$inside" ]
+}
+
 @test "stores to a word by the processes of a cgroup, and samples of them" {
 	local word
 
