@@ -54,6 +54,11 @@ struct abi_symbols {
 	char text[ABI_SYMBOLS][ABI_SYMBOL_TEXT]; /* "name+0x1/0x20 [module]", or a number */
 };
 
+struct abi_symbol_place {
+	char name[ABI_SYMBOL_TEXT];	/* NUL to its end */
+	__u64 address;
+};
+
 struct abi_rec {
 	__u64 time;			/* CLOCK_MONOTONIC, ns */
 	__u16 kind;			/* enum abi_rec_kind */

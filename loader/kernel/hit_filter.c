@@ -15,6 +15,7 @@
 
 #include "event_format.h"
 #include "hit_filter.h"
+#include "kernel_symbols.h"
 
 #define NODES	   (4 * ABI_CONDITIONS)	/* each joins two others, or inverts one */
 
@@ -27,6 +28,7 @@ struct node {
 };
 
 struct parser {
+	const struct engine *e;
 	const char *format, *text;	/* of the event; the whole filter */
 	bool call;			/* of a system call: texts are missing */
 	const char *at;
@@ -41,7 +43,7 @@ struct parser {
 struct field {
 	enum abi_operand operand;
 	unsigned int offset, size;
-	bool is_signed, is_text, is_address;
+	bool is_signed, is_text, is_address, is_function;
 };
 
 static void parser_fail(struct parser *p, int err, const char *what)
@@ -350,6 +352,8 @@ static void field_take(struct parser *p, struct field *f)
 	p->at += len;
 	if (parser_takes(p, ".ustring"))
 		field_take_user(p, f);
+	else
+		f->is_function = parser_takes(p, ".function");
 }
 
 static struct abi_condition *condition_new(struct parser *p, const struct field *f,
@@ -440,6 +444,37 @@ static unsigned int cpus_parse(struct parser *p, struct field *f, const struct c
 	return compare->is_not ? node_new(p, NODE_NOT, node, 0) : node;
 }
 
+/* FIELD.function == NAME: the field is one of the function's addresses. */
+static unsigned int function_parse(struct parser *p, struct field *f,
+				   const struct comparison *compare)
+{
+	char text[ABI_SYMBOL_TEXT];
+	struct kernel_symbol function;
+	unsigned int low, both;
+	size_t len = 0;
+	bool number;
+
+	parser_pass_blanks(p);
+	/* Of a name the kernel takes all up to a blank, brackets too. */
+	number = isdigit((unsigned char)*p->at);
+	while (p->at[len] && !isspace((unsigned char)p->at[len]) &&
+	       (!number || isalnum((unsigned char)p->at[len])))
+		len++;
+	snprintf(text, sizeof(text), "%.*s", (int)len, p->at);
+	if (f->is_text || f->size != sizeof(uint64_t) || compare->number != ABI_COMPARE_EQ)
+		parser_fail(p, -EOPNOTSUPP, "an address is compared with a function, by == or !=");
+	else if (len >= sizeof(text) || kernel_symbols_function(p->e, text, &function))
+		parser_fail(p, -EOPNOTSUPP, "the kernel does not report where that function is");
+	if (p->err)
+		return 0;
+	p->at += len;
+	f->is_signed = false;
+	low = number_node(p, f, ABI_COMPARE_GE, function.start);
+	both = node_new(p, NODE_AND, low,
+			number_node(p, f, ABI_COMPARE_LT, function.start + function.size));
+	return compare->is_not ? node_new(p, NODE_NOT, both, 0) : both;
+}
+
 static unsigned int condition_parse(struct parser *p)
 {
 	const struct comparison *compare;
@@ -450,6 +485,8 @@ static unsigned int condition_parse(struct parser *p)
 	if (!p->err)
 		field_take(p, &f);
 	compare = p->err ? NULL : comparison_take(p);
+	if (compare && f.is_function)
+		return function_parse(p, &f, compare);
 	if (compare && parser_takes(p, "CPUS{"))
 		return cpus_parse(p, &f, compare);
 	c = compare ? condition_new(p, &f, compare->number) : NULL;
@@ -533,11 +570,12 @@ static void part_link(struct parser *p, unsigned int part, unsigned int at, unsi
 	}
 }
 
-int hit_filter_compile(const char *format, bool call, const char *filter, struct abi_filter *to,
-		       struct reason *why)
+int hit_filter_compile(const struct engine *e, const char *format, bool call, const char *filter,
+		       struct abi_filter *to, struct reason *why)
 {
 	struct parser p = {
-		.format = format, .call = call, .text = filter, .at = filter, .to = to, .why = why,
+		.e = e, .format = format, .call = call, .text = filter, .at = filter, .to = to,
+		.why = why,
 	};
 	unsigned int whole;
 

@@ -9,12 +9,14 @@
 #include "bpf/count/filter_abi.h"
 #include "loader/base/base.h"
 
+struct engine;
+
 /*
- * `format`: the text of the event's format file; `call`: the event is a system call's, and its
- * program gets the arguments alone.  -EOPNOTSUPP: programs cannot evaluate it,
- * with the part that they cannot; -EINVAL: it is no filter.
+ * `e` finds functions of the kernel.  `format`: the text of the event's format file; `call`: the
+ * event is a system call's, and its program gets the arguments alone.  -EOPNOTSUPP: programs cannot
+ * evaluate it, with the part that they cannot; -EINVAL: it is no filter.
  */
-int hit_filter_compile(const char *format, bool call, const char *filter, struct abi_filter *to,
-		       struct reason *why);
+int hit_filter_compile(const struct engine *e, const char *format, bool call, const char *filter,
+		       struct abi_filter *to, struct reason *why);
 
 #endif

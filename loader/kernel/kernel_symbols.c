@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* printk's "%pS", read back. */
+/* See kernel_symbols.h: printk's "%pS", read back. */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,4 +85,35 @@ int kernel_symbols_find(const struct engine *e, const uint64_t *address, size_t 
 	for (size_t i = 0; i < n && !err; i++)
 		kernel_symbol_take(&found[i], s->text[i], address[i]);
 	return err;
+}
+
+static int kernel_symbol_locate(const struct engine *e, const char *name, uint64_t *address)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, opts);
+	struct abi_symbol_place *place = &e->skel->bss->symbol_place;
+	int err;
+
+	if (strlen(name) >= sizeof(place->name))
+		return -ENOENT;
+	memset(place, 0, sizeof(*place));
+	memcpy(place->name, name, strlen(name));
+	err = bpf_prog_test_run_opts(bpf_program__fd(e->skel->progs.symbol_locate), &opts);
+	*address = place->address;
+	return err ?: (int)opts.retval;
+}
+
+int kernel_symbols_function(const struct engine *e, const char *text, struct kernel_symbol *found)
+{
+	uint64_t address;
+	char *end;
+	int err;
+
+	errno = 0;
+	address = strtoull(text, &end, 0);
+	if (!isdigit((unsigned char)*text))
+		err = kernel_symbol_locate(e, text, &address);
+	else
+		err = *end || errno ? -ENOENT : 0;
+	err = err ?: kernel_symbols_find(e, &address, 1, found);
+	return err || found->start ? err : -ENOENT;
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The kernel's functions by address, as the kernel itself finds them: about a microsecond each. */
+/*
+ * The kernel's functions, as the kernel itself finds them: by address in about a microsecond; by
+ * name Linux 6.1 looks at all names, in some milliseconds.
+ */
 #ifndef PMCBPF_KERNEL_SYMBOLS_H
 #define PMCBPF_KERNEL_SYMBOLS_H
 
@@ -23,5 +26,11 @@ struct kernel_symbol {
  */
 int kernel_symbols_find(const struct engine *e, const uint64_t *address, size_t n,
 			struct kernel_symbol *found);
+
+/*
+ * Finds the function of that name, or around the address that a number is.  -ENOENT: there is none;
+ * -EPERM: the kernel hides its addresses.
+ */
+int kernel_symbols_function(const struct engine *e, const char *text, struct kernel_symbol *found);
 
 #endif

@@ -252,7 +252,7 @@ void slot_detach(struct tracepoints *t, struct slot *s)
 	engine_unneed(t->e, slot_need(s));
 }
 
-int slot_compile(struct slot *s, struct reason *why)
+int slot_compile(const struct tracepoints *t, struct slot *s, struct reason *why)
 {
 	char *format = NULL;
 	int err = *s->filter || s->raw ? tracefs_format(s->name, &format, why) : 0;
@@ -262,7 +262,7 @@ int slot_compile(struct slot *s, struct reason *why)
 	if (format && !s->compiled)
 		err = deny(why, -ENOMEM, "no memory for a filter");
 	if (s->compiled && *s->filter)
-		err = hit_filter_compile(format, s->way == SLOT_CALL, s->filter,
+		err = hit_filter_compile(t->e, format, s->way == SLOT_CALL, s->filter,
 					 &s->compiled->filter, why);
 	if (s->compiled && s->raw && !err)
 		err = event_format_shape(format, s->way == SLOT_CALL, &s->compiled->record, why);
@@ -286,7 +286,7 @@ bool slot_prepare(struct tracepoints *t, const char *name, const struct perf_eve
 	bool waited;
 
 	slot_name(&s, name, spec);
-	waited = !slot_learn(t, &s, spec, &unused) && !slot_compile(&s, &unused) &&
+	waited = !slot_learn(t, &s, spec, &unused) && !slot_compile(t, &s, &unused) &&
 		 hit_sampler_prepare(t->e, slot_kind(&s), s.compiled, user);
 	free(s.compiled);
 	return waited;

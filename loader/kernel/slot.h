@@ -64,7 +64,7 @@ void slot_name(struct slot *s, const char *name, const struct perf_event_spec *s
 /* Finds the program for the tracepoint: -ENOSYS: none. */
 int slot_learn(struct tracepoints *t, struct slot *s, const struct perf_event_spec *spec,
 	       struct reason *why);
-int slot_compile(struct slot *s, struct reason *why);
+int slot_compile(const struct tracepoints *t, struct slot *s, struct reason *why);
 /* tracepoints_prepare(), for a tracepoint that no slot samples. */
 bool slot_prepare(struct tracepoints *t, const char *name, const struct perf_event_spec *spec,
 		  uint64_t *user);

@@ -147,7 +147,7 @@ static int slot_begin(struct tracepoints *t, struct slot *s, const char *name, b
 		slot_unload(t, s);	/* its last attachment may have failed */
 	slot_name(s, name, spec);
 	s->samples = samples;
-	err = slot_learn(t, s, spec, why) ?: slot_compile(s, why);
+	err = slot_learn(t, s, spec, why) ?: slot_compile(t, s, why);
 	if (err)
 		*s->name = '\0';
 	return err;

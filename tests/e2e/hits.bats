@@ -290,6 +290,22 @@ CALL=syscalls:sys_enter_sched_get_priority_max
 	[ "$(awk '{ print $1 }' places)" = 4 ]
 }
 
+@test "a filter of a function chooses the hits whose address is in it" {
+	alloc=kmem:kmalloc
+	if ! kernel_reaches 6 7; then
+		refuses '*the kernel refuses the filter of*' pmcstat -q -n 1 -O none -P "$alloc,filter=call_site.function == single_open" true
+		return
+	fi
+	at=0x$(awk '$3 == "single_open" { print $1 }' /proc/kallsyms)
+	# The kernel allocates there for each of these files.
+	samples -n 1 -P "$alloc,filter=call_site.function == single_open" -P "$alloc,filter=call_site.function != single_open" \
+		-P "$alloc,filter=call_site.function == $at && bytes_req > 0" -P "$alloc" cat /proc/version /proc/version /proc/uptime
+	all=$(awk '$1 ~ /^allocate/ { id = $2 } $1 == "callchain" { has[$3]++ } END { print has[id] }' text)
+	samples_are 3 $((all - 3)) 3 "$all"
+	refuses '*the kernel refuses the filter of*Function not found*' \
+		pmcstat -q -n 1 -O none -P "$alloc,filter=call_site.function == no_such_function" true
+}
+
 # fields_are REGEXP...: of the samples' records, in this order.
 fields_are() {
 	local i=0

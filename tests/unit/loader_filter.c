@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "loader/kernel/hit_filter.h"
+#include "loader/kernel/kernel_symbols.h"
 #include "unit.h"
 
 static const char format[] =
@@ -28,9 +29,23 @@ static const char format[] =
 static struct abi_filter filter;
 static struct reason why;
 
+/* The kernel has the functions `low` and `high`, of 16 bytes each. */
+int kernel_symbols_function(const struct engine *e, const char *text, struct kernel_symbol *found)
+{
+	bool low = !strcmp(text, "low") || !strcmp(text, "0x1008");
+
+	*found = (struct kernel_symbol){ .start = low ? 0x1000 : 0xffffffff81000000, .size = 16 };
+	return low || !strcmp(text, "high") ? 0 : -ENOENT;
+}
+
+static int compile_for(bool call, const char *text)
+{
+	return hit_filter_compile(NULL, format, call, text, &filter, &why);
+}
+
 static int compile(const char *text)
 {
-	return hit_filter_compile(format, false, text, &filter, &why);
+	return compile_for(false, text);
 }
 
 /* Follows the conditions, which compare a, b and c with 1; bit 0, 1 and 2 of `values`. */
@@ -119,6 +134,7 @@ static bool admits_number(uint64_t number)
 		const struct abi_condition *c = &filter.condition[at];
 		bool holds = c->comparison == ABI_COMPARE_EQ ? number == c->value :
 			     c->comparison == ABI_COMPARE_LE ? number <= c->value :
+			     c->comparison == ABI_COMPARE_LT ? number < c->value :
 							       number >= c->value;
 
 		assert_true(at < filter.n && i < filter.n);
@@ -158,6 +174,31 @@ static void a_list_of_cpus_admits_the_numbers_in_it(void **state)
 	assert_int_equal(compile("a & CPUS{0-1} || b & CPUS{1}"), 0);
 	assert_int_equal(filter.condition[0].size, 4);
 	assert_int_equal(filter.condition[1].size, 8);
+}
+
+static void a_function_admits_its_addresses(void **state)
+{
+	static const struct {
+		const char *text;
+		bool inside, outside;
+	} cases[] = {
+		{ "a.function == low", true, false },
+		{ "a.function != low", false, true },
+		{ "a.function == 0x1008", true, false },
+		{ "user.function == low", true, false },
+		{ "a.function == high || a.function == low", true, false },
+		{ "!(a.function == low )", false, true },
+		{ "(a.function == 0x1008)", true, false },
+	};
+
+	for (unsigned int i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		assert_int_equal(compile(cases[i].text), 0);
+		assert_false(filter.condition[0].is_signed);
+		assert_int_equal(admits_number(0xfff), cases[i].outside);
+		assert_int_equal(admits_number(0x1000), cases[i].inside);
+		assert_int_equal(admits_number(0x100f), cases[i].inside);
+		assert_int_equal(admits_number(0x1010), cases[i].outside);
+	}
 }
 
 /* As the program follows the only pattern's places. */
@@ -290,6 +331,10 @@ static void what_programs_cannot_evaluate_is_refused_with_its_place(void **state
 		{ "a ~ 1", "a pattern has quotes", -EINVAL },
 		{ "a == 0y", "no number", -EINVAL },
 		{ "a == 99999999999999999999", "no number", -EINVAL },
+		{ "a.function > low", "by == or !=", -EOPNOTSUPP },
+		{ "small.function == low", "by == or !=", -EOPNOTSUPP },
+		{ "a.function == none", "character 15: the kernel does not report", -EOPNOTSUPP },
+		{ "(a.function == low)", "the kernel does not report", -EOPNOTSUPP },
 		{ "path == 'x", "a text cannot be compared", -EOPNOTSUPP },
 		{ "(a == 1", "\")\" is missing", -EINVAL },
 		{ "a == 1 b == 1", "character 8: \"&&\" or \"||\" is missing", -EINVAL },
@@ -302,10 +347,9 @@ static void what_programs_cannot_evaluate_is_refused_with_its_place(void **state
 		assert_non_null(strstr(why.text, cases[i].reason));
 	}
 	/* Of a system call there are the arguments only. */
-	assert_int_equal(hit_filter_compile(format, true, "a == 1 || near ~ 'x*'", &filter, &why),
-			 -EOPNOTSUPP);
+	assert_int_equal(compile_for(true, "a == 1 || near ~ 'x*'"), -EOPNOTSUPP);
 	assert_non_null(strstr(why.text, "character 11: programs cannot read \"near\""));
-	assert_int_equal(hit_filter_compile(format, true, "prev_comm ~ 'x*'", &filter, &why), 0);
+	assert_int_equal(compile_for(true, "prev_comm ~ 'x*'"), 0);
 }
 
 /* `n` times the unit, between a beginning and an end. */
@@ -349,6 +393,7 @@ int main(void)
 		cmocka_unit_test(a_value_is_a_field_or_a_name_that_all_events_have),
 		cmocka_unit_test(a_pattern_has_a_star_at_its_beginning_and_end),
 		cmocka_unit_test(a_list_of_cpus_admits_the_numbers_in_it),
+		cmocka_unit_test(a_function_admits_its_addresses),
 		cmocka_unit_test(a_glob_matches_what_the_kernel_matches),
 		cmocka_unit_test(a_text_of_the_program_is_compared_where_the_field_points),
 		cmocka_unit_test(what_programs_cannot_evaluate_is_refused_with_its_place),

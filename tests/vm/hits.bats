@@ -62,7 +62,7 @@ samples_are() {
 		return
 	fi
 	local sampled=() counted=() filter
-	for filter in 'kmem:kmalloc bytes_req & 64' 'kmem:kmalloc bytes_alloc >= 512 || node != -1' \
+	for filter in 'kmem:kmalloc call_site.function == single_open || bytes_req & 64' 'kmem:kmalloc bytes_alloc >= 512 || node != -1' \
 		'sched:sched_process_exec filename ~ "*true"' 'sched:sched_process_exec filename ~ "!*in/e*"' \
 		'sched:sched_process_exec filename ~ "/b*/[a-s]?*" || comm ~ "t*?e"' 'sched:sched_process_exec filename ~ "!*/[!a-s]r*e"' \
 		'sched:sched_process_exec filename == "/bin/echo" || comm ~ "t*"' \
@@ -72,7 +72,7 @@ samples_are() {
 		counted+=(-p "$filter")
 	done
 	samples -d -n 1 "${sampled[@]}" pmcstat -q -d --csv -C -o /tmp/counted "${counted[@]}" \
-		sh -c 'for i in 1 2 3 4 5; do /bin/true; /bin/echo $i; /bin/ls / >/dev/null; done'
+		sh -c 'for i in 1 2 3 4 5; do /bin/true; /bin/echo $i; /bin/ls / >/dev/null; done </proc/version'
 	run vm_sh 'tail -n 1 /tmp/counted | cut -d , -f 2-'	# without the time
 	echo "counted: $output"
 	# shellcheck disable=SC2086 # numbers
