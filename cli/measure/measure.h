@@ -195,6 +195,14 @@ int pmcs_join(struct measure *m, struct column *column, const char *spec);
 bool pmcs_have_descendants(const struct measure *m);
 
 /*
+ * kinds.c: CPUs of several kinds.  kinds_find() stores the specifiers that count an event of
+ * processes on each kind, for free(3), and returns their number; 0: one PMC counts it, or none, as
+ * pmc_allocate() will report.  kinds_split() makes columns of them.
+ */
+int kinds_find(const char *spec, enum pmc_mode mode, char ***specs);
+int kinds_split(struct measure *m);
+
+/*
  * groups.c.  groups_split() splits {a,b,c}, which it keeps, into the specifiers of a group's
  * columns; NULL: `arg` is one event.  groups_commit() follows the allocation of all columns.
  * groups_read() takes the values of a group's columns, or returns -1 with errno.

@@ -48,8 +48,10 @@ int pmcs_add(struct measure *m, const struct column *column)
 
 static int column_fail(const struct measure *m, const struct column *column)
 {
-	const size_t place = (size_t)(column - m->columns) + 1 - column->leader;
+	size_t place = 0;
 
+	for (const struct column *before = m->columns; before < column; before++)
+		place += before->leader && before->leader == column->leader;
 	if (!column->leader)
 		return fail_pmc(EX_OSERR, "ERROR: Cannot allocate %s-mode pmc with specification "
 				"\"%s\"", column_scope(column), column->spec);
@@ -105,10 +107,13 @@ int pmcs_allocate(struct measure *m)
 				"ERROR: Initialization of the pmc(3) library failed");
 	if (pmc_npmc(0) < 0)
 		return fail_pmc(EX_OSERR, "ERROR: Cannot determine the number of PMCs on CPU 0");
+	code = kinds_split(m);
 	for (size_t i = 0; i < m->ncolumns && !code; i++) {
 		struct column *column = &m->columns[i];
 
-		if (!place_waits(column))
+		if (column->kinds)
+			column_measure(column, WIDTH_UNKNOWN);
+		else if (!place_waits(column))
 			code = column_allocate(m, column, column->spec);
 		else if (column->leader)
 			return fail(EX_USAGE, "ERROR: \"%s\" in a group: a symbol has an address "
@@ -287,7 +292,7 @@ int pmcs_read(struct measure *m)
 	for (size_t i = 0; i < m->ncolumns; i++) {
 		struct column *column = &m->columns[i];
 
-		if (!groups_lead(m, column))
+		if (column->kinds || !groups_lead(m, column))
 			continue;
 		if (column_read(m, column) == 0) {
 			column->away = false;
@@ -328,7 +333,7 @@ bool pmcs_have_descendants(const struct measure *m)
 		const struct column *column = &m->columns[i];
 
 		if (PMC_IS_VIRTUAL_MODE(column->mode) && column->flags & PMC_F_DESCENDANTS &&
-		    column_has_targets(column))
+		    !column->kinds && column_has_targets(column))
 			return true;
 	}
 	return false;

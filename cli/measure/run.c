@@ -438,7 +438,7 @@ int measure_end(struct measure *m)
 		code = EX_OSERR;
 	targets_free(m);
 	for (size_t i = 0; i < m->ncolumns; i++)
-		free(m->columns[i].name);
+		column_free(&m->columns[i]);
 	free(m->columns);
 	groups_free(m);
 	cgroup_rows_free(m);

@@ -18,6 +18,12 @@ char *column_name(const char *spec)
 	return strndup(spec, strcspn(spec, ", \t"));
 }
 
+void column_free(struct column *column)
+{
+	free(column->name);
+	free(column->specs);
+}
+
 /* The total of one PMC, or its growth since the last row. */
 static pmc_value_t column_own(const struct column *column)
 {
@@ -27,8 +33,10 @@ static pmc_value_t column_own(const struct column *column)
 /* The value that a row shows. */
 static pmc_value_t column_shown(const struct column *columns, size_t count, size_t i)
 {
-	pmc_value_t sum = column_own(&columns[i]);
+	pmc_value_t sum = columns[i].kinds ? 0 : column_own(&columns[i]);
 
+	for (size_t kind = 1; kind <= columns[i].kinds; kind++)
+		sum += column_own(&columns[i + kind]);
 	for (size_t part = i + 1; *columns[i].unit && part < count; part++)
 		if (columns[part].part == i + 1)
 			sum += column_own(&columns[part]);

@@ -22,6 +22,8 @@ struct column {
 	char unit[TOPOLOGY_NAME];	/* that the sum is of; "": the CPU stands for itself */
 	size_t cgroup;		/* 1 + the index of the cgroup of --for-each-cgroup; 0: none */
 	size_t leader;		/* 1 + the index of its group's first column; 0: in no group */
+	size_t kinds;		/* of CPUs: it has no PMC, and shows the sum of so many behind it */
+	char **specs;		/* memory of the specifiers of these columns, or NULL */
 	size_t part;		/* 0: shown; else 1 + the index of the column that shows its sum */
 	bool cumulative;
 	bool allocated;
@@ -61,6 +63,8 @@ extern const struct count_format format_table, format_csv, format_json;
 
 /* The name of a specifier, for free(3); NULL without memory. */
 char *column_name(const char *spec);
+
+void column_free(struct column *column);
 
 /* Sets field and skip from the counter's width in bits. */
 void column_measure(struct column *column, unsigned int bits);

@@ -84,14 +84,21 @@ static enum pmc_mode pmc_record_mode(const struct pmc_record *r)
 static bool pmc_record_can_sample(const struct pmc_record *r, const char *spec, int cpu)
 {
 	const struct column column = { .spec = spec, .mode = pmc_record_mode(r) };
+	bool can = true;
+	char **specs;
 	pmc_id_t id;
+	int n;
 
 	if (place_waits(&column))
 		return true;
-	if (pmc_allocate(spec, column.mode, 0, cpu, &id, 0) != 0)
-		return false;
-	pmc_release(id);
-	return true;
+	n = kinds_find(spec, column.mode, &specs);
+	for (int i = 0; i < (n ? n : 1) && can; i++) {
+		can = pmc_allocate(n ? specs[i] : spec, column.mode, 0, cpu, &id, 0) == 0;
+		if (can)
+			pmc_release(id);
+	}
+	free(specs);
+	return can;
 }
 
 /* For these events the default period is USUAL_HZ. */

@@ -236,10 +236,11 @@ static int stat_allocate_column(struct stat_run *s, const struct stat_slot *slot
 				  &column->id, 0);
 }
 
-static int slot_allocate_on(struct stat_run *s, struct stat_slot *slot, int cpu, bool *gone)
+static int slot_allocate_on(struct stat_run *s, struct stat_slot *slot, const char *spec, int cpu,
+			    bool *gone)
 {
 	const struct column one = {
-		.spec = slot->spec,
+		.spec = spec,
 		.mode = s->system ? PMC_MODE_SC : PMC_MODE_TC,
 		.flags = s->system ? 0 : PMC_F_DESCENDANTS,
 		.cpu = cpu,
@@ -269,9 +270,25 @@ static void slot_drop(struct stat_run *s, struct stat_slot *slot)
 
 		if (column->allocated)
 			pmc_release(column->id);
-		free(column->name);
+		column_free(column);
 	}
 	slot->ncolumns = 0;
+}
+
+/* In processes: on all CPUs, or on those of each kind. */
+static int slot_allocate_process(struct stat_run *s, struct stat_slot *slot, bool *gone)
+{
+	char **specs;
+	int n = kinds_find(slot->spec, PMC_MODE_TC, &specs);
+	int code = n ? 0 : slot_allocate_on(s, slot, slot->spec, PMC_CPU_ANY, gone);
+
+	for (int i = 0; i < n && !code && !*gone; i++)
+		code = slot_allocate_on(s, slot, specs[i], PMC_CPU_ANY, gone);
+	if (n && slot->ncolumns)
+		s->m.columns[slot->first].specs = specs;
+	else
+		free(specs);
+	return code;
 }
 
 static int slot_allocate(struct stat_run *s, struct stat_slot *slot, const struct cpulist *cpus)
@@ -281,10 +298,10 @@ static int slot_allocate(struct stat_run *s, struct stat_slot *slot, const struc
 
 	slot->first = s->m.ncolumns;
 	if (!s->system)
-		code = slot_allocate_on(s, slot, PMC_CPU_ANY, &gone);
+		code = slot_allocate_process(s, slot, &gone);
 	for (int cpu = s->system ? cpulist_next(cpus, 0) : -1; cpu >= 0 && !code && !gone;
 	     cpu = cpulist_next(cpus, cpu + 1))
-		code = slot_allocate_on(s, slot, cpu, &gone);
+		code = slot_allocate_on(s, slot, slot->spec, cpu, &gone);
 	if (gone)
 		slot_drop(s, slot);
 	return code;

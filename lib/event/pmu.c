@@ -280,3 +280,13 @@ void pmu_cpus(const char *root, const char *pmu, char *buf, size_t size)
 		*text = '\0';
 	snprintf(buf, size, "%s", text);
 }
+
+bool pmu_lists(const char *root, const char *pmu, const char *name)
+{
+	struct pmu_event event = { .usr = false };
+	struct pmu_field field;
+	struct reason unused;
+
+	return !pmu_sysfs_event(root, pmu, name, &event, &unused) ||
+	       !pmu_field_find(root, pmu, name, &field, &unused);
+}

@@ -44,6 +44,9 @@ int pmu_term(const char *root, const char *pmu, const struct evspec_pair *term, 
 int pmu_sysfs_event(const char *root, const char *pmu, const char *name, struct pmu_event *event,
 		    struct reason *why);
 
+/* True if the kernel's lists have the name, as an event or as a field. */
+bool pmu_lists(const char *root, const char *pmu, const char *name);
+
 /*
  * Calls fn for every event name of the kernel's list, with its terms; stops when fn returns not 0.
  */

@@ -20,4 +20,15 @@ int resolve_operation(const struct machine *m, const char *root, const char *spe
 int resolve_event(const struct machine *m, const char *root, const char *spec,
 		  struct wire_allocate_req *req, struct reason *why);
 
+/*
+ * The specifiers whose PMCs count an event of a process on each kind of the machine's CPUs; none if
+ * one PMC counts it.  -EINVAL with the reason.
+ */
+struct event_kinds {
+	unsigned int n;
+	char spec[WIRE_CLASS_MAX][EVSPEC_MAX + 1];
+};
+int resolve_kinds(const struct machine *m, const char *root, const char *spec, enum pmc_mode mode,
+		  struct event_kinds *kinds, struct reason *why);
+
 #endif

@@ -347,6 +347,13 @@ uint64_t pmc_pmu_sample_rate_get(const char *event);
 int pmc_event_unit(const char *event, double *scale, char *unit, size_t size);
 
 /*
+ * Ours: on CPUs of several kinds an event of processes takes a PMC for each kind, and its count is
+ * their sum.  Stores the specifiers of these PMCs in *specs, one piece of memory for free(3), and
+ * their number in *n; 0: one PMC counts the event, as on all other machines.
+ */
+int pmc_event_kinds(const char *event, enum pmc_mode mode, char ***specs, int *n);
+
+/*
  * Stores the events of FreeBSD's "pmc stat" in *names, the library's: six specifiers in its order
  * (cycles, instructions, branches, mispredicted branches, cache references, cache misses).  Returns
  * 0, or EOPNOTSUPP (not in errno) if no hardware event has a name.

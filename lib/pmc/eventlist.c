@@ -210,6 +210,53 @@ PMC_API_PUBLIC int pmc_event_unit(const char *event, double *scale, char *unit, 
 	return call_leave(event_unit(event, scale, unit, size, call_enter()));
 }
 
+/* --- CPUs of several kinds ------------------------------------------------------------------- */
+
+/* A list in one piece: the pointers, then the texts. */
+static int kinds_copy(const struct event_kinds *kinds, char ***specs, struct reason *why)
+{
+	size_t size = kinds->n * sizeof(**specs);
+	char **list, *text;
+
+	for (unsigned int i = 0; i < kinds->n; i++)
+		size += strlen(kinds->spec[i]) + 1;
+	list = malloc(size + 1);
+	if (!list)
+		return deny(why, -ENOMEM, "no memory for a list of events");
+	text = (char *)(list + kinds->n);
+	for (unsigned int i = 0; i < kinds->n; i++) {
+		list[i] = text;
+		text = stpcpy(text, kinds->spec[i]) + 1;
+	}
+	*specs = list;
+	return 0;
+}
+
+static int event_kinds(const char *event, enum pmc_mode mode, char ***specs, int *n,
+		       struct reason *why)
+{
+	struct event_kinds *kinds;
+	int err;
+
+	if (!event || !specs || !n)
+		return call_missing(why, !event ? "event" : !specs ? "specs" : "n");
+	if (!pmc_lib.known)
+		return deny(why, -ENOSYS, "pmc_init() has not been called, or has failed");
+	kinds = malloc(sizeof(*kinds));
+	if (!kinds)
+		return deny(why, -ENOMEM, "no memory for a list of events");
+	err = resolve_kinds(&pmc_lib.machine, PMU_ROOT, event, mode, kinds, why) ?:
+	      kinds_copy(kinds, specs, why);
+	*n = err ? 0 : (int)kinds->n;
+	free(kinds);
+	return err;
+}
+
+PMC_API_PUBLIC int pmc_event_kinds(const char *event, enum pmc_mode mode, char ***specs, int *n)
+{
+	return call_leave(event_kinds(event, mode, specs, n, call_enter()));
+}
+
 /* --- suggested sampling periods -------------------------------------------------------------- */
 
 #define RATE_UNKNOWN 65536u

@@ -163,8 +163,11 @@ static int cgroup_try(const struct count *c, int folder, struct reason *why)
 	const struct perf_event_spec spec = c->cgroup->fds ? count_state_event(c) : any;
 	int fd = -ENXIO;
 
-	for (unsigned int cpu = 0; cpu < c->e->ncpu && fd == -ENXIO; cpu++)
+	for (unsigned int cpu = 0; cpu < c->e->ncpu; cpu++) {
 		fd = cgroup_open_event(c, &spec, folder, cpu);
+		if (fd != -ENXIO && !perf_other_kind(&spec, fd))
+			break;
+	}
 	if (fd < 0)
 		return cgroup_refused(c, folder, fd, why);
 	if (c->cgroup->fds)

@@ -43,7 +43,10 @@ void cgroup_events_free(struct count *c)
 	free(c->cgroup->fds);
 }
 
-/* All events are open before the first one counts.  A CPU that is offline has none. */
+/*
+ * All events are open before the first one counts.  A CPU that is offline, or of another kind, has
+ * none.
+ */
 static int cgroup_events_start(struct count *c, struct reason *why)
 {
 	struct perf_event_spec spec = count_state_event(c);
@@ -56,7 +59,7 @@ static int cgroup_events_start(struct count *c, struct reason *why)
 
 		if (fd >= 0)
 			g->fds[cpu] = fd;
-		else if (fd != -ENXIO)
+		else if (fd != -ENXIO && !perf_other_kind(&spec, fd))
 			err = fd;
 		if (fd >= 0 && c->spec.sampling)
 			err = perf_set_program(fd, c->spec.program);

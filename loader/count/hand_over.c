@@ -138,11 +138,11 @@ static int hand_over_all(struct hand_over *h)
 	int err = 0;
 
 	for (unsigned int cpu = 0; cpu < h->e->ncpu && !err; cpu++)
-		if (perf_cpu_present(cpu))
+		if (perf_has_cpu(&h->row->spec, cpu))
 			err = hand_over_open(h, cpu, false);
 	err = err ?: hand_over_prepare(h);
 	for (unsigned int cpu = 0; cpu < h->e->ncpu && !err; cpu++)
-		if (perf_cpu_present(cpu))
+		if (perf_has_cpu(&h->row->spec, cpu))
 			err = hand_over_cpu(h, cpu);
 	LIST_FOREACH(c, &h->row->users, on_row) {
 		c->deferred = false;	/* the watches count at once */

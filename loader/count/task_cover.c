@@ -224,13 +224,13 @@ static int task_cover_process(struct task_cover *v, pid_t tgid)
 	if (!task_open_bound(v->c, tgid))
 		return task_cover_events(v, tgid, -1);
 	for (unsigned int cpu = 0; cpu < v->c->e->ncpu; cpu++)
-		cpus += perf_cpu_present(cpu);
+		cpus += perf_has_cpu(&v->c->spec.event, cpu);
 	err = task_cover_look_at(v, tgid, ABI_COVER_ALL, cpus);
 	if (err || !(v->now.nforking || v->now.nbare || v->now.ntwice ||
 		     (task_cover_enabled(v) && v->now.off)))
 		return err ?: task_cover_enable_copies(v, tgid);
 	for (unsigned int cpu = 0; cpu < v->c->e->ncpu && !err; cpu++)
-		if (perf_cpu_present(cpu))
+		if (perf_has_cpu(&v->c->spec.event, cpu))
 			err = task_cover_events(v, tgid, (int)cpu);
 	return err;
 }

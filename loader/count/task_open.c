@@ -292,7 +292,7 @@ int task_open_expect(const struct count *c, unsigned int *n)
 	int err = target_each(c->e->targets, c, task_events_expect_target, &threads);
 
 	for (unsigned int cpu = 0; cpu < c->e->ncpu; cpu++)
-		each += perf_cpu_present(cpu);
+		each += perf_has_cpu(&c->spec.event, cpu);
 	*n = threads * each;
 	return err;
 }
@@ -306,5 +306,5 @@ bool task_open_lacks_cpu(const struct count *c, unsigned int cpu)
 			return false;
 		bound |= c->events.list[i].cpu != TASK_ANY_CPU;
 	}
-	return bound;
+	return bound && perf_has_cpu(&c->spec.event, cpu);
 }

@@ -88,7 +88,8 @@ void perf_ask_user_read(struct perf_event_spec *spec)
 	char pmu[320], path[400], text[64];
 	unsigned int bit;
 
-	if (!pmu_directory(spec->pmu, pmu, sizeof(pmu)))
+	/* The process would look for events of the other kind's CPUs. */
+	if (spec->of_kind || !pmu_directory(spec->pmu, pmu, sizeof(pmu)))
 		return;
 	snprintf(path, sizeof(path), "%s/rdpmc", pmu);
 	if (!file_line(path, text, sizeof(text))) {	/* x86: nothing to switch on */
@@ -376,6 +377,16 @@ static bool pmu_on_cpu(const char *name, unsigned int cpu)
 	if (file_line(path, list, sizeof(list)))
 		return true;
 	return cpuranges_has(list, cpu);
+}
+
+bool perf_has_cpu(const struct perf_event_spec *spec, unsigned int cpu)
+{
+	char pmu[320];
+
+	if (!perf_cpu_present(cpu))
+		return false;
+	return !spec->of_kind || (pmu_directory(spec->pmu, pmu, sizeof(pmu)) &&
+				  pmu_on_cpu(strrchr(pmu, '/') + 1, cpu));
 }
 
 #define PROBE_EVENTS 3

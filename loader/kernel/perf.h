@@ -3,6 +3,7 @@
 #ifndef PMCBPF_PERF_H
 #define PMCBPF_PERF_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -33,11 +34,17 @@ bool perf_cpu_present(unsigned int cpu);
 /* Highest possible CPU number + 1. */
 unsigned int perf_ncpu(void);
 
+struct perf_event_spec;
+
+/* True when the CPU is in the machine, and of the kind that has the event's PMU. */
+bool perf_has_cpu(const struct perf_event_spec *spec, unsigned int cpu);
+
 struct perf_event_spec {
 	uint32_t type;
 	uint64_t config, config1, config2;
 	uint32_t breakpoint;	/* enum HW_BREAKPOINT_…, 0: it is none; see breakpoints.h */
 	uint32_t pmu;		/* of hardware: the type of its PMU, whatever `type` is */
+	bool of_kind;		/* … which one kind of the machine's CPUs has */
 	bool user, kernel;	/* neither: both */
 	bool inherit;		/* threads created later count, too … */
 	bool inherit_children;	/* … and so do child processes */
@@ -56,6 +63,12 @@ struct perf_event_spec {
 	const char *filter;	/* of a tracepoint; NULL: none */
 	bool raw;		/* its samples have the records of the hits */
 };
+
+/* True if a CPU's event could not be opened because the CPU is of another kind. */
+static inline bool perf_other_kind(const struct perf_event_spec *spec, int err)
+{
+	return spec->of_kind && err == -ENOENT;
+}
 
 /* True if the PMU's driver knows the event; takes no counter. */
 bool perf_knows(const struct perf_pmu *pmu, const struct perf_event_spec *spec);

@@ -150,10 +150,38 @@ static int source_open_register(struct sources *s, const struct perf_event_spec 
 	return ABI_SOURCE_MSR + i;
 }
 
+/* The source counts nothing on this CPU, which is of another kind, and loses nothing there. */
+static void source_leave_out(struct sources *s, int source, unsigned int cpu)
+{
+	s->place.cpus[cpu].out |= 1ull << source;
+	(void)sources_missed(s, cpu, 1ull << source);
+}
+
+static int source_open_all(struct sources *s, int source, struct reason *why)
+{
+	const struct perf_event_spec *spec = &s->source[source].spec;
+	bool any = false;
+	int err;
+
+	for (unsigned int cpu = 0; cpu < s->place.ncpu; cpu++) {
+		if (!perf_cpu_online(cpu))
+			continue;
+		err = source_open_on(s, source, cpu);
+		any |= !err;
+		if (perf_other_kind(spec, err))
+			source_leave_out(s, source, cpu);
+		else if (err && err != -ENXIO)	/* the CPU has just gone */
+			return deny(why, err, "CPU %u cannot count this event: %s", cpu,
+				    perf_error(err));
+	}
+	return any || !spec->of_kind ? 0 :
+		deny(why, -ENXIO, "no CPU of the kind that has this PMU is online");
+}
+
 static int source_open(struct sources *s, const struct perf_event_spec *spec, struct reason *why)
 {
 	struct source *new;
-	int err = 0, source = 0;
+	int err, source = 0;
 
 	while (source < ABI_SOURCE_MSR && s->source[source].at)
 		source++;
@@ -175,13 +203,7 @@ static int source_open(struct sources *s, const struct perf_event_spec *spec, st
 	source_begin_anew(s, source);
 	*s->place.switches &= ~(1ull << source);
 	*s->place.switches |= (__u64)source_counts_switches(spec) << source;
-	for (unsigned int cpu = 0; cpu < s->place.ncpu && !err; cpu++) {
-		err = perf_cpu_online(cpu) ? source_open_on(s, source, cpu) : 0;
-		if (err == -ENXIO)	/* the CPU has just gone */
-			err = 0;
-		if (err)
-			deny(why, err, "CPU %u cannot count this event: %s", cpu, perf_error(err));
-	}
+	err = source_open_all(s, source, why);
 	if (err) {
 		source_close(s, source);
 		return err;
@@ -264,13 +286,17 @@ uint64_t sources_renew(struct sources *s, unsigned int cpu)
 
 	for (int i = 0; i < ABI_SOURCE_MSR; i++) {
 		const struct cpu_event *at = s->source[i].at ? &s->source[i].at[cpu] : NULL;
+		int err;
 
 		if (!at || s->place.cpus[cpu].out >> i & 1 ||
 		    (at->fd >= 0 && at->downs == cpu_downs(s, cpu)))
 			continue;
 		/* On failure the programs report a loss once a target runs there. */
-		if (!source_open_on(s, i, cpu))
+		err = source_open_on(s, i, cpu);
+		if (!err)
 			renewed |= 1ull << i;
+		else if (perf_other_kind(&s->source[i].spec, err))
+			source_leave_out(s, i, cpu);
 	}
 	return renewed;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The free-running sources that slices are cut from: an event on every CPU, also on those that come
- * online later, or a register of every CPU.
+ * The free-running sources that slices are cut from: an event on every CPU that has its PMU, also
+ * on those that come online later, or a register of every CPU.
  */
 #ifndef PMCBPF_SOURCES_H
 #define PMCBPF_SOURCES_H

@@ -128,6 +128,7 @@ static int class_hardware_plan(struct allocation *p, struct reason *why)
 		err = e ? plan_generic(p, e, why) : plan_number(p, why);
 	p->spec.event.user = p->a->caps & PMC_CAP_USER;
 	p->spec.event.kernel = p->a->caps & PMC_CAP_SYSTEM;
+	p->spec.event.of_kind = !p->class->everywhere;
 	p->spec.event.timed = p->class->everywhere;
 	return err;
 }

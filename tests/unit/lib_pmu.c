@@ -509,6 +509,7 @@ static void test_kinds(void **state)
 	struct wire_allocate_req r = { .mode = PMC_MODE_SC, .cpu = 2 };
 	struct reason why = { "" };
 	struct pmc_op_pmcallocate op = { .pm_mode = PMC_MODE_SS, .pm_cpu = 3 };
+	struct event_kinds kinds;
 
 	l.cpu.classes[3] = l.cpu.classes[2];
 	l.cpu.classes[3].perf_type = 10;
@@ -530,6 +531,18 @@ static void test_kinds(void **state)
 	assert_int_equal(resolve_event(&l, root, "IAP-busy", &r, &why), -EINVAL);
 	assert_int_equal(resolve_event(&l, root, "atom/busy/", &r, &why), 0);
 	assert_int_equal(r.pmu, 10);
+	assert_int_equal(resolve_kinds(&l, root, "IAP-busy,usr,freq=7", PMC_MODE_TS, &kinds, &why),
+			 0);
+	assert_int_equal(kinds.n, 2);
+	assert_string_equal(kinds.spec[0], "core/busy/,usr,freq=7");
+	assert_string_equal(kinds.spec[1], "atom/busy/,usr,freq=7");
+	assert_int_equal(resolve_kinds(&l, root, "busy:u", PMC_MODE_TC, &kinds, &why), 0);
+	assert_string_equal(kinds.spec[0], "core/busy/,usr");
+	assert_int_equal(resolve_kinds(&l, root, "atom/busy/", PMC_MODE_TC, &kinds, &why), 0);
+	assert_int_equal(kinds.n, 0);
+	assert_int_equal(resolve_kinds(&l, root, "CLOCK.HARD", PMC_MODE_TC, &kinds, &why), 0);
+	assert_int_equal(kinds.n, 0);
+	assert_int_equal(resolve_kinds(&l, root, "nonsense", PMC_MODE_TC, &kinds, &why), -EINVAL);
 	l.cpu.nclass = 3;
 	assert_int_equal(resolve_event(&l, root, "busy", &r, &why), 0);
 }

@@ -35,7 +35,7 @@ same()
 same 1 map library
 same 2 headers map
 ours=$(sed -n 's/ PMCBPF_1.0$//p' "$dir/versions" | tr '\n' ' ')
-if [ "$ours" = "pmc_allocate5 pmc_allocate_group pmc_attach_cgroup pmc_attach_exec pmc_attach_thread pmc_errstr pmc_event_unit pmc_gates pmc_get_chains pmc_get_cut_chains pmc_get_overflows pmc_group_add pmc_group_commit pmc_group_create pmc_group_read pmc_group_release pmc_kgmon pmc_ktr_control pmc_ktr_info pmc_ktr_open pmc_policy pmc_read_pair pmc_set_signal pmc_sysctlbyname pmc_tunable_get pmc_tunable_list pmc_tunable_set pmclog_errstr pmclog_field pmclog_json pmclog_read12 pmclog_read7 pmclog_value " ]; then
+if [ "$ours" = "pmc_allocate5 pmc_allocate_group pmc_attach_cgroup pmc_attach_exec pmc_attach_thread pmc_errstr pmc_event_kinds pmc_event_unit pmc_gates pmc_get_chains pmc_get_cut_chains pmc_get_overflows pmc_group_add pmc_group_commit pmc_group_create pmc_group_read pmc_group_release pmc_kgmon pmc_ktr_control pmc_ktr_info pmc_ktr_open pmc_policy pmc_read_pair pmc_set_signal pmc_sysctlbyname pmc_tunable_get pmc_tunable_list pmc_tunable_set pmclog_errstr pmclog_field pmclog_json pmclog_read12 pmclog_read7 pmclog_value " ]; then
 	echo "ok 3 - only additions have the version PMCBPF_1.0"
 else
 	echo "not ok 3 - PMCBPF_1.0: $ours"

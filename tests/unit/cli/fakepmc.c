@@ -115,6 +115,21 @@ API int pmc_width(pmc_id_t pmcid, uint32_t *width)
 	return 0;
 }
 
+/* The machine has two kinds of CPUs for these events. */
+API int pmc_event_kinds(const char *event, enum pmc_mode mode, char ***specs, int *n)
+{
+	size_t len = strlen(event) + sizeof("big//");
+	char **list = malloc(2 * sizeof(*list) + 2 * (len + 4)), *text = (char *)(list + 2);
+
+	*n = strncmp(event, "kind", 4) == 0 ? 2 : 0;
+	list[0] = text;
+	list[1] = text + len + 4;
+	snprintf(list[0], len, "big/%s/", event);
+	snprintf(list[1], len + 4, "little/%s/", event);
+	*specs = list;
+	return 0;
+}
+
 API int pmc_event_unit(const char *event, double *scale, char *unit, size_t size)
 {
 	*scale = 1;

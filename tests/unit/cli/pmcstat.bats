@@ -414,3 +414,22 @@ for row in rows:
 	awk -F, 'NR == 1 { next } NF != 105 { bad++ } { rows++; sum += $2 }
 		END { exit !(rows && sum == rows * 1000 && !bad) }' all
 }
+
+@test "CPUs of several kinds: an event of processes is counted on each, and summed; in groups; samples have no sum" {
+	run -0 pmcstat -p tsc -p '{kind,a}' -p kind2 true
+	[ "$(xargs -n 1 <<<"${lines[0]#\#}" | xargs)" = "p/tsc p/kind p/big/kind/ p/little/kind/ p/a p/kind2 p/big/kind2/ p/little/kind2/" ]
+	[ "$(xargs <<<"${lines[1]}")" = "1000 5000 2000 3000 4000 11000 5000 6000" ]
+	grep -E '^group|^commit' calls >groups
+	diff groups - <<-'end'
+		group 1 leader 2
+		group 1 add 3
+		group 1 add 4
+		commit 1
+	end
+	rm calls
+	run pmcstat -P kind -O log true
+	[ "$(grep -c '^allocate' calls)" -eq 2 ]
+	grep -q '^allocate little/kind/ mode 2 ' calls
+	run -0 fake pmc stat -j kind true
+	[[ $output == *" 13000  kind"* ]] || { echo "$output"; false; }
+}

@@ -11,6 +11,7 @@
 #include <linux/atomic.h>
 #include <linux/module.h>
 #include <linux/perf_event.h>
+#include <linux/version.h>
 
 #define EVENTS 4u
 
@@ -118,6 +119,17 @@ static void fake_del(struct perf_event *event, int flags)
 	fake_of(event)->used--;
 }
 
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
+/* True: a thread's event has to wait, because the CPU is of another kind. */
+static bool fake_filter(struct pmu *pmu, int cpu)
+{
+	return cpu != (int)container_of(pmu, struct fake, pmu)->cpu;
+}
+#define FAKE_FILTER .filter = fake_filter,
+#else
+#define FAKE_FILTER
+#endif
+
 /* --- sysfs ----------------------------------------------------------------------------------- */
 
 #define FAKE_TEXT(id, file, text)							\
@@ -180,7 +192,7 @@ static const struct attribute_group *kind_groups[] = {
 #define FAKE_PMU(groups, context, more)								\
 	{ .module = THIS_MODULE, .attr_groups = groups, .task_ctx_nr = context,	\
 	  .capabilities = PERF_PMU_CAP_NO_INTERRUPT | PERF_PMU_CAP_NO_EXCLUDE | (more),		\
-	  .event_init = fake_event_init, .add = fake_add, .del = fake_del,		\
+	  FAKE_FILTER .event_init = fake_event_init, .add = fake_add, .del = fake_del,		\
 	  .start = fake_start, .stop = fake_stop, .read = fake_read }
 
 static struct fake fakes[] = {
