@@ -104,8 +104,8 @@ static int kinds_add(struct event_kinds *kinds, const struct wire_classinfo *cla
 static int kinds_deny(const struct event_kinds *kinds, const struct evspec *spec,
 		      struct reason *why)
 {
-	return deny(why, -EINVAL, "\"%s\": the CPUs are of several kinds, each with counters of its "
-		    "own: count %s and %s, and add them", spec->event, kinds->spec[0],
+	return deny(why, -EINVAL, "\"%s\": the CPUs are of several kinds, each with counters of "
+		    "its own: count %s and %s, and add them", spec->event, kinds->spec[0],
 		    kinds->spec[1]);
 }
 
