@@ -47,6 +47,9 @@ int place_check(const struct measure *m)
 {
 	if (!place_any(m))
 		return 0;
+	if (targets_cgroup(m) >= 0 || m->ncgroups)
+		return fail(EX_USAGE, "ERROR: a symbol has an address in a process, and a cgroup "
+			    "has processes of many programs: write the address of the breakpoint.");
 	if (m->child.pid && m->from == FROM_FORK)
 		return fail(EX_USAGE, "ERROR: --from-fork: a symbol has an address after the exec "
 			    "only: leave the option out, or write addresses.");

@@ -147,20 +147,26 @@ static bool column_attaches(const struct measure *m, const struct column *column
 	return PMC_IS_VIRTUAL_MODE(column->mode) && column->allocated && groups_lead(m, column);
 }
 
+static int column_attach_thread(const struct column *column, pid_t tid, size_t *attached)
+{
+	if (pmc_attach_thread(column->id, tid) == 0)
+		++*attached;
+	else if (errno != ESRCH)
+		return fail_pmc(EX_OSERR, "ERROR: cannot attach pmc \"%s\" to thread %d",
+				column->name, (int)tid);
+	return 0;
+}
+
 static int thread_attach(struct measure *m, pid_t tid, size_t *attached)
 {
-	for (size_t i = 0; i < m->ncolumns; i++) {
-		if (!column_attaches(m, &m->columns[i]))
-			continue;
-		if (pmc_attach_thread(m->columns[i].id, tid) == 0)
-			++*attached;
-		else if (errno != ESRCH)
-			return fail_pmc(EX_OSERR, "ERROR: cannot attach pmc \"%s\" to thread %d",
-					m->columns[i].name, (int)tid);
-	}
-	if (*attached && m->verbosity >= 2)
+	int code = 0;
+
+	for (size_t i = 0; i < m->ncolumns && !code; i++)
+		if (column_attaches(m, &m->columns[i]))
+			code = column_attach_thread(&m->columns[i], tid, attached);
+	if (!code && *attached && m->verbosity >= 2)
 		note("attached to thread %d", (int)tid);
-	return 0;
+	return code;
 }
 
 static int process_attach(struct measure *m, pid_t pid, size_t *attached)
@@ -245,7 +251,9 @@ int pmcs_join(struct measure *m, struct column *column, const char *spec)
 				column->name, (int)m->child.pid);
 	attached += m->child.pid != 0;
 	for (size_t i = 0; i < m->ntargets && !code; i++)
-		code = column_attach(m, column, m->targets[i].pid, &attached);
+		code = m->targets[i].tid ?
+			       column_attach_thread(column, m->targets[i].tid, &attached) :
+			       column_attach(m, column, m->targets[i].pid, &attached);
 	if (!code && attached == 0)
 		code = targets_none_left(m);
 	return code ? code : column_start(m, column);

@@ -17,7 +17,7 @@
 #define WIRE_SOCKET	 PMCBPF_RUNDIR "/pmcbpf/pmc.sock"
 
 #define WIRE_MAGIC	 0x57434d50u	/* "PMCW" */
-#define WIRE_VERSION	 6
+#define WIRE_VERSION	 7
 #define WIRE_SEQ_REFUSED 0		/* see HELLO */
 #define WIRE_MAX_REQUEST 1024u		/* bytes, header included */
 #define WIRE_MAX_REPLY	 65536u
@@ -264,8 +264,8 @@ struct wire_allocate_req {
 	/* PROBE: the request carries the file, open for reading; its offsets. */
 	uint32_t probe;		/* enum wire_probe */
 	uint32_t probe_sites;	/* elements of probe_site */
-	uint64_t probe_semaphore;	/* USDT: of the count of its users; 0: none */
 	uint64_t probe_site[WIRE_PROBE_SITES];
+	uint32_t probe_semaphore[WIRE_PROBE_SITES]; /* USDT: of each place's users; 0: none */
 	uint32_t pmu;		/* hardware, PERF: attr.type of the PMU; 0: the class's first */
 	uint32_t group;		/* 1: it is for a group, and waits for COMMITGROUP; else 0 */
 	/* Sampling modes. */
@@ -573,7 +573,7 @@ _Static_assert(sizeof(struct wire_hdr) == 24, "wire");
 _Static_assert(sizeof(struct wire_classinfo) == 56, "wire");
 _Static_assert(sizeof(struct wire_cpuinfo) == 80 + 16 * 56, "wire");
 _Static_assert(sizeof(struct wire_pmcinfo) == 168, "wire");
-_Static_assert(sizeof(struct wire_allocate_req) == 872, "wire");
+_Static_assert(sizeof(struct wire_allocate_req) == 960, "wire");
 _Static_assert(sizeof(struct wire_gate) == 568, "wire");
 _Static_assert(sizeof(struct wire_tunable_req) == 328, "wire");
 _Static_assert(sizeof(struct wire_tunable) == 328, "wire");

@@ -101,14 +101,31 @@ static int probe_open_file(const char *path, int *fd, struct reason *why)
 		    "object", path);
 }
 
+static int probe_find_usdt(const struct probe_name *name, int fd, struct wire_allocate_req *req,
+			   struct reason *why)
+{
+	uint64_t semaphore[WIRE_PROBE_SITES];
+	int n = elf_usdt_find(fd, name->path, name->provider, name->symbol, req->probe_site,
+			      semaphore, WIRE_PROBE_SITES, why);
+
+	for (int i = 0; i < n; i++) {
+		if (semaphore[i] > UINT32_MAX)
+			return deny(why, -EINVAL, "%s: the semaphore of %s:%s is at offset 0x%llx, "
+				    "and the kernel takes those in the first 4 GB", name->path,
+				    name->provider, name->symbol,
+				    (unsigned long long)semaphore[i]);
+		req->probe_semaphore[i] = (uint32_t)semaphore[i];
+	}
+	return n;
+}
+
 static int probe_find(const struct probe_name *name, int fd, struct wire_allocate_req *req,
 		      struct reason *why)
 {
 	int n = 1, err = 0;
 
 	if (name->provider)
-		n = elf_usdt_find(fd, name->path, name->provider, name->symbol, req->probe_site,
-				  WIRE_PROBE_SITES, &req->probe_semaphore, why);
+		n = probe_find_usdt(name, fd, req, why);
 	else
 		err = elf_symbol_find(fd, name->path, name->symbol, name->plus,
 				      &req->probe_site[0], why);

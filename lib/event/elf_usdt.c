@@ -73,10 +73,11 @@ static void usdt_add(struct usdt_search *s, uint64_t place, uint64_t semaphore)
 	for (unsigned int i = 0; i < s->n && i < s->max; i++)
 		if (s->site[i] == place)
 			return;
-	if (s->n < s->max)
+	if (s->n < s->max) {
 		s->site[s->n] = place;
+		s->semaphore[s->n] = semaphore;
+	}
 	s->n++;
-	*s->semaphore = semaphore;
 }
 
 static void usdt_take(struct usdt_search *s, struct usdt *u)
@@ -173,7 +174,7 @@ static int usdt_result(struct usdt_search *s, struct reason *why)
 }
 
 int elf_usdt_find(int fd, const char *path, const char *provider, const char *name,
-		  uint64_t *site, unsigned int max, uint64_t *semaphore, struct reason *why)
+		  uint64_t *site, uint64_t *semaphore, unsigned int max, struct reason *why)
 {
 	struct elf_file f;
 	struct usdt_search s = {
@@ -183,7 +184,6 @@ int elf_usdt_find(int fd, const char *path, const char *provider, const char *na
 	char wanted[256];
 	int err = elf_file_begin(&f, fd, path, why);
 
-	*semaphore = 0;
 	snprintf(wanted, sizeof(wanted), "%s:%s", provider, name);
 	nearest_begin(&s.near, wanted);
 	if (!err) {

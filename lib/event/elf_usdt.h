@@ -11,10 +11,10 @@
 #include "lib/base/reason.h"
 
 /*
- * Stores the file offsets of all places of a probe, at most `max`, and the one of its semaphore,
- * 0: it has none.  Returns the number of places, or -EINVAL with the reason.
+ * Stores the file offsets of all places of a probe, at most `max`, and of the semaphore of each, 0:
+ * it has none.  Returns the number of places, or -EINVAL with the reason.
  */
 int elf_usdt_find(int fd, const char *path, const char *provider, const char *name,
-		  uint64_t *site, unsigned int max, uint64_t *semaphore, struct reason *why);
+		  uint64_t *site, uint64_t *semaphore, unsigned int max, struct reason *why);
 
 #endif

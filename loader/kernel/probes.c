@@ -69,9 +69,9 @@ int probe_identify(const struct probe_spec *spec, struct probe_id *id)
 	id->inode = st.st_ino;
 	id->kind = spec->kind;
 	id->nsites = spec->nsites;
-	id->semaphore = spec->semaphore;
 	id->samples = spec->samples;
 	memcpy(id->site, spec->site, spec->nsites * sizeof(spec->site[0]));
+	memcpy(id->semaphore, spec->semaphore, spec->nsites * sizeof(spec->semaphore[0]));
 	return 0;
 }
 
@@ -128,14 +128,14 @@ static void file_path(int file, char path[FILE_PATH])
 	snprintf(path, FILE_PATH, "/proc/self/fd/%d", file);
 }
 
-/* In all processes, or in the tasks of this one only. */
-static int site_open(const struct probe_spec *spec, uint64_t site, bool returns, bool here)
+/* Of place `i`: in all processes, or in the tasks of this one only. */
+static int site_open(const struct probe_spec *spec, unsigned int i, bool returns, bool here)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	char path[FILE_PATH];
 	struct perf_event_spec event = {
 		.type = probe_type(UPROBE_TYPE), .config = returns ? CONFIG_RETURN : 0,
-		.config1 = (uintptr_t)path, .config2 = site,
+		.config1 = (uintptr_t)path, .config2 = spec->site[i],
 	};
 	void *mapped;
 	int fd;
@@ -143,8 +143,8 @@ static int site_open(const struct probe_spec *spec, uint64_t site, bool returns,
 	if (!event.type)
 		return -EOPNOTSUPP;
 	file_path(spec->file, path);
-	event.config |= spec->semaphore << CONFIG_SEMAPHORE;
-	mapped = site_map(spec, site, page);
+	event.config |= spec->semaphore[i] << CONFIG_SEMAPHORE;
+	mapped = site_map(spec, spec->site[i], page);
 	if (!mapped)
 		return -EFAULT;
 	fd = here ? perf_open_task(&event, 0, -1) : perf_open_idle(&event);
@@ -163,14 +163,14 @@ static int probe_link(struct probe_event *at, const struct probe_spec *spec,
 }
 
 /* A disabled event on one CPU is enough: its program runs for all hits, of all CPUs. */
-static int probe_add(struct probe *p, const struct probe_spec *spec, uint64_t site, bool returns,
+static int probe_add(struct probe *p, const struct probe_spec *spec, unsigned int i, bool returns,
 		     const struct bpf_program *program, uint64_t cookie, struct reason *why)
 {
-	struct probe_event at = { .event = site_open(spec, site, returns, false) };
+	struct probe_event at = { .event = site_open(spec, i, returns, false) };
 	int err;
 
 	if (at.event < 0)
-		return probe_deny(spec, site, at.event, why);
+		return probe_deny(spec, spec->site[i], at.event, why);
 	err = probe_link(&at, spec, program, cookie, why);
 	if (err)
 		close(at.event);
@@ -185,16 +185,15 @@ struct probe_sites {
 	int file;
 	char path[FILE_PATH];
 	uint32_t type;
-	uint64_t config;
 	unsigned int n;
-	uint64_t site[WIRE_PROBE_SITES];
+	uint64_t site[WIRE_PROBE_SITES], semaphore[WIRE_PROBE_SITES];
 };
 
 /* Tries the places, as an event of a task whose file is not mapped yet does not. */
 static int sites_check(const struct engine *e, const struct probe_spec *spec, struct reason *why)
 {
 	for (unsigned int i = 0; i < spec->nsites; i++) {
-		int fd = site_open(spec, spec->site[i], false, true);
+		int fd = site_open(spec, i, false, true);
 
 		if (fd < 0)
 			return probe_deny(spec, spec->site[i], fd, why);
@@ -222,9 +221,9 @@ int probe_sites_new(const struct engine *e, const struct probe_spec *spec,
 	}
 	file_path(s->file, s->path);
 	s->type = probe_type(UPROBE_TYPE);
-	s->config = spec->semaphore << CONFIG_SEMAPHORE;
 	s->n = spec->nsites;
 	memcpy(s->site, spec->site, s->n * sizeof(s->site[0]));
+	memcpy(s->semaphore, spec->semaphore, s->n * sizeof(s->semaphore[0]));
 	*out = s;
 	return 0;
 }
@@ -237,7 +236,7 @@ unsigned int probe_sites_n(const struct probe_sites *s)
 void probe_sites_event(const struct probe_sites *s, unsigned int i, struct perf_event_spec *event)
 {
 	event->type = s->type;
-	event->config = s->config;
+	event->config = s->semaphore[i] << CONFIG_SEMAPHORE;
 	event->config1 = (uintptr_t)s->path;
 	event->config2 = s->site[i];
 }
@@ -296,8 +295,8 @@ static int probe_open_user(struct engine *e, struct probe *p, const struct probe
 	for (unsigned int i = 0; i < spec->nsites && !err; i++) {
 		/* The entry comes first, so that no return is counted whose call was not seen. */
 		if (returns)
-			err = probe_add(p, spec, spec->site[i], false, enter, cookie, why);
-		err = err ?: probe_add(p, spec, spec->site[i], returns, count, cookie, why);
+			err = probe_add(p, spec, i, false, enter, cookie, why);
+		err = err ?: probe_add(p, spec, i, returns, count, cookie, why);
 	}
 	return err;
 }

@@ -30,7 +30,7 @@ struct probe_spec {
 	const char *function;			/* the kernel's; NULL: the place is in the file */
 	unsigned int nsites;
 	uint64_t site[WIRE_PROBE_SITES];	/* offsets in the file, or one in the function */
-	uint64_t semaphore;			/* … of the count of its users; 0: it has none */
+	uint64_t semaphore[WIRE_PROBE_SITES];	/* … of the count of each one's users; 0: none */
 	bool samples;				/* its program samples the hits, too */
 };
 
@@ -38,7 +38,8 @@ struct probe_spec {
 
 /* Probes with the same bytes here are the same. */
 struct probe_id {
-	uint64_t device, inode, kind, nsites, semaphore, samples, site[WIRE_PROBE_SITES];
+	uint64_t device, inode, kind, nsites, samples;
+	uint64_t site[WIRE_PROBE_SITES], semaphore[WIRE_PROBE_SITES];
 	char function[PROBE_FUNCTION];
 };
 

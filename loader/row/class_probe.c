@@ -92,12 +92,13 @@ static int class_probe_plan_places(const struct allocation *p, struct reason *wh
 	const struct wire_allocate_req *a = p->a;
 	const struct probe_kind *kind = &kinds[a->probe];
 
-	if (!a->probe_sites || a->probe_sites > kind->sites ||
-	    (a->probe_semaphore && !kind->semaphore) || a->probe_semaphore > UINT32_MAX)
-		return deny(why, -EINVAL, "%s: %u places and the semaphore 0x%llx: a probe of kind "
-			    "%s has at most %u, and %s", p->name, a->probe_sites,
-			    (unsigned long long)a->probe_semaphore, kind->name, kind->sites,
-			    kind->semaphore ? "a semaphore in the first 4 GB" : "no semaphore");
+	if (!a->probe_sites || a->probe_sites > kind->sites)
+		return deny(why, -EINVAL, "%s: %u places: a probe of kind %s has at most %u",
+			    p->name, a->probe_sites, kind->name, kind->sites);
+	for (unsigned int i = 0; i < a->probe_sites; i++)
+		if (a->probe_semaphore[i] && !kind->semaphore)
+			return deny(why, -EINVAL, "%s: the semaphore 0x%x: a probe of kind %s has "
+				    "none", p->name, a->probe_semaphore[i], kind->name);
 	if (kind->kernel && a->probe_site[0] && !kind->offset)
 		return deny(why, -EINVAL, "%s: %s counts returns of a function: it takes no "
 			    "offset", p->name, kind->name);
@@ -205,9 +206,10 @@ static int class_probe_plan(struct allocation *p, struct reason *why)
 	q.event = p->name;
 	p->probe = (struct probe_spec){
 		.kind = a->probe, .name = p->name, .nsites = a->probe_sites,
-		.semaphore = a->probe_semaphore,
 	};
 	memcpy(p->probe.site, a->probe_site, a->probe_sites * sizeof(a->probe_site[0]));
+	for (unsigned int i = 0; i < a->probe_sites; i++)
+		p->probe.semaphore[i] = a->probe_semaphore[i];
 	p->spec.from = COUNT_FROM_PROBE;
 	p->spec.probe = &p->probe;
 	p->probe.samples = p->spec.sampling;

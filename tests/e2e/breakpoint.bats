@@ -263,6 +263,26 @@ sys.stdin.readline()" <hold >others 3>&- &
 	counts_are 10 6
 }
 
+@test "a symbol of a single thread's process; a cgroup has none" {
+	local top
+
+	top=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
+	[ -n "$top" ] || skip "no hierarchy of cgroups, version 2, is mounted"
+	workload one stores=30
+	pmcstat -q --csv -C -w 0.1 -o rows -p breakpoint:load_word:w -p breakpoint:load_tick -t "tid:${WORKLOAD[one]}" 3>&- &
+	tool=$!
+	wait_for eval "[ -s rows ] || process_gone $tool"
+	work one
+	rest one
+	wait $tool
+	[[ "$(tail -n 1 rows)" == *,30,0 ]]
+	for how in "-p breakpoint:load_word:w -t cgroup:$top" "-P breakpoint:load_word:w -O log -t cgroup:$top" "-p breakpoint:load_word:w --for-each-cgroup /"; do
+		# shellcheck disable=SC2086 # options
+		run pmcstat $how true
+		[[ $status -eq 64 && $output == *"a cgroup has processes of many programs: write the address"* ]]
+	done
+}
+
 @test "a symbol that there is not: the nearest name; stripped programs, variables of threads" {
 	refuses breakpoint:load_wrod:w "*load has no symbol \"load_wrod\" (did you mean \"load_word\"?)*"
 	refuses breakpoint:printf_:w '*has no symbol "printf_"*no other file that the process has mapped so far*'

@@ -297,18 +297,21 @@ has_rows() { [ "$(wc -l <rows)" -ge 2 ]; }
 	counts_are 165 110
 	# When nobody counts, it is 0 again, as soon as the kernel has removed the probe.
 	wait_for ./usdt 100 0
+	# Each place has its own.
+	counts -p usdt:usdt:demo:mixed ./usdt 100 0
+	counts_are 300
 	# In a single thread, too, which has the program from its exec on.
 	mkfifo go
 	rm rows
 	sh -c 'read -r line <go; exec ./usdt 100 100' 3>&- &
 	thread=$!
-	pmcstat -q --csv -C -w 0.1 -o rows -p usdt:usdt:demo:plain -p usdt:usdt:demo:guarded -t "tid:$thread" 3>&- &
+	pmcstat -q --csv -C -w 0.1 -o rows -p usdt:usdt:demo:plain -p usdt:usdt:demo:guarded -p usdt:usdt:demo:mixed -t "tid:$thread" 3>&- &
 	tool=$!
 	wait_for has_rows
 	echo >go
 	wait $thread
 	wait $tool
-	[[ "$(tail -n 1 rows)" == *,150,100 ]]
+	[[ "$(tail -n 1 rows)" == *,150,100,300 ]]
 	refused usdt:usdt:demo:plan '*has no probe "demo:plan" (did you mean "demo:plain"?)*readelf -n*'
 	# A prelinked file, and one whose note lies.
 	cp usdt bad

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * usdt N GUARDED: passes the probe demo:plain N times and another time in every second round, and
- * demo:guarded in each round while somebody counts it.  Exit status 0: that was GUARDED times.
+ * demo:guarded in each round while somebody counts it.  Exit status 0: that was GUARDED times.  In
+ * each round demo:mixed is passed at a place without a semaphore, and at two with one each while
+ * somebody counts it.
  */
 #include <stdlib.h>
 
 volatile unsigned short semaphore __attribute__((section(".probes"), used));
+volatile unsigned short first __attribute__((section(".probes"), used));
+volatile unsigned short second __attribute__((section(".probes"), used));
 
 /* The same as SDT_PROBE() of <sys/sdt.h> makes. */
 #define SITE(name, semaphore) __asm__ volatile( \
@@ -33,6 +37,11 @@ int main(int argc, char **argv)
 		}
 		if (i % 2)
 			SITE("plain", "0");
+		if (first)
+			SITE("mixed", "first");
+		SITE("mixed", "0");
+		if (second)
+			SITE("mixed", "second");
 	}
 	return guarded != atoi(argv[2]);
 }

@@ -112,7 +112,7 @@ static int free_file(void **state)
 /* Looks for both kinds of places.  A refusal has a reason. */
 static void look(int fd, const char *symbol, uint64_t *offset, int *usdt)
 {
-	uint64_t site[2], semaphore;
+	uint64_t site[2], semaphore[2];
 	struct reason why = { "" };
 	int err = elf_symbol_find(fd, "a", symbol, 0, offset, &why);
 
@@ -122,7 +122,7 @@ static void look(int fd, const char *symbol, uint64_t *offset, int *usdt)
 		*offset = UINT64_MAX;
 	}
 	why.text[0] = '\0';
-	*usdt = elf_usdt_find(fd, "a", "demo", "one", site, 2, &semaphore, &why);
+	*usdt = elf_usdt_find(fd, "a", "demo", "one", site, semaphore, 2, &why);
 	assert_true(*usdt > 0 || *why.text);
 	if (*usdt > 0 && !err)
 		assert_int_equal(site[0], *offset);
