@@ -105,12 +105,14 @@ enum row_verdict row_judge(const struct row *r, const struct row_request *rq);
 
 /*
  * An acceptable row and its count_rank().  Rows that count this very event for others come first,
- * free ones next, and last those that would need per-task events.
+ * free ones next, and last those that would need per-task events; among equal ones that with the
+ * least load, then the first one.
  */
 struct row_choice {
 	unsigned int row;
 	int rank;
-	bool shared;			/* the row is THREAD already */
+	bool shared;			/* the row is THREAD already, and sharing it saves a counter */
+	unsigned int load;
 };
 void row_order(struct row_choice *choices, unsigned int n);
 
