@@ -223,8 +223,11 @@ int count_stop(struct count *c, struct reason *why)
 
 	if (!c->running)
 		return 0;
+	/* What an owner's thread read by itself now might be more than the sum. */
+	c->stopping = true;
+	page_update(c);
 	err = c->backend->stop ? c->backend->stop(c, why) : 0;
-	c->running = false;
+	c->running = c->stopping = false;
 	DEBUG(c->e->debug, MD, STOP, "row %u PMC 0x%08x: %s", c->spec.row, c->spec.pmcid,
 	      strerror(-err));
 	page_update(c);

@@ -39,6 +39,7 @@ struct count {
 	uint64_t tag;			/* of its events: spec.tag, or one of its own */
 	unsigned int pos;		/* index on the owner's page and in its counts; ~0u: none */
 	bool running;
+	bool stopping;			/* the owner's page has no value meanwhile */
 	bool starting;			/* task_events.c: opens events for a start */
 	bool deferred;			/* hand_over.c: opens events that it enables later */
 	bool has_targets;		/* until the note that its last target has gone */

@@ -54,7 +54,7 @@ static enum wire_how page_how(const struct count *c)
 {
 	const struct backend *b = c->backend;
 
-	if (c->lost || c->away || (b->missed && b->missed(c)))
+	if (c->lost || c->away || c->stopping || (b->missed && b->missed(c)))
 		return WIRE_HOW_ASK;
 	/* Without targets a read has to reach the daemon, which raises a signal. */
 	if (!c->spec.system && !c->has_targets)
