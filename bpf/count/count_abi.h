@@ -417,7 +417,7 @@ struct abi_visit_args {
 	__u32 visited;			/* out: processes marked or summed */
 	__u64 sum;			/* out */
 	__u32 nrunning;			/* out, RUNNING */
-	__u32 reserved;
+	__u32 leaving;			/* out, READ: threads that have exited and run on */
 	__u32 running[ABI_MAX_RUNNING];
 };
 

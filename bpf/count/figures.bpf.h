@@ -81,4 +81,23 @@ static __always_inline void figures_read(struct task_struct *task, const struct 
 	f->value[ABI_Q_CSW] = f->value[ABI_Q_NVCSW] + f->value[ABI_Q_NIVCSW];
 }
 
+/*
+ * Adds a process's figures to the PMCs on these SOFT rows of its set; `back`: subtracts them.  Not
+ * inlined: the verifier checks it once.
+ */
+__weak __noinline int figures_give(u32 set, u32 rows, const struct figures *f, bool back)
+{
+	struct abi_set *s = bpf_map_lookup_elem(&sets, &set);
+
+	if (!s || !f)
+		return 0;
+	for (u32 row = 0; row < ABI_SOFT_ROWS; row++) {
+		u64 value = f->value[s->soft[row].quantity & 7];
+
+		if (rows >> row & 1 && s->soft[row].used)
+			counts_add(s->soft[row].owner, s->soft[row].pos, back ? -value : value);
+	}
+	return 0;
+}
+
 #endif

@@ -164,24 +164,6 @@ int BPF_PROG(on_fork_again, struct task_struct *parent, struct task_struct *chil
 	return on_fork_body(parent, child);
 }
 
-/* Not inlined, and so verified separately: together they exceed the verifier's limit. */
-
-/* Adds a process's figures to the PMCs on these SOFT rows of its set; `back`: subtracts them. */
-__noinline int figures_give(u32 set, u32 rows, const struct figures *f, bool back)
-{
-	struct abi_set *s = bpf_map_lookup_elem(&sets, &set);
-
-	if (!s || !f)
-		return 0;
-	for (u32 row = 0; row < ABI_SOFT_ROWS; row++) {
-		u64 value = f->value[s->soft[row].quantity & 7];
-
-		if (rows >> row & 1 && s->soft[row].used)
-			counts_add(s->soft[row].owner, s->soft[row].pos, back ? -value : value);
-	}
-	return 0;
-}
-
 static __always_inline void process_exited(struct task_struct *task, u32 tgid,
 					   struct abi_target *t)
 {
@@ -202,8 +184,8 @@ static __always_inline void process_exited(struct task_struct *task, u32 tgid,
 static __always_inline void exited(struct task_struct *task)
 {
 	u32 tid = task->pid, tgid = task_process(task);
-	struct dying d = { .ns = task->se.sum_exec_runtime, .tgid = tgid,
-			   .tid = task_thread(task) };
+	struct dying d = { .ns = task->se.sum_exec_runtime, .nvcsw = task->nvcsw,
+			   .nivcsw = task->nivcsw, .tgid = tgid, .tid = task_thread(task) };
 	struct abi_target *t = bpf_map_lookup_elem(&targets, &tgid);
 
 	if (!t)

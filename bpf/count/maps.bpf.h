@@ -82,6 +82,7 @@ struct thread_shares_map {
 /* A thread's figures when it began to exit; the rest is known at its last switch. */
 struct dying {
 	u64 ns;
+	u32 nvcsw, nivcsw;
 	u32 tgid, tid;	/* the daemon's numbers, which can no longer be looked up */
 };
 struct dying_map {

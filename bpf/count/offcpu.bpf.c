@@ -127,16 +127,20 @@ __noinline int offcpu_unknown_cgroups(u64 time, u64 task)
 	return 0;
 }
 
+__noinline int offcpu_unknown_all(struct abi_set *set, struct abi_cpu *c, u64 time, u64 task)
+{
+	if (set)
+		offcpu_unknown_set(set, time, set->sampled_rows ? task : 0);
+	offcpu_unknown_cpu(c, time);
+	return offcpu_unknown_cgroups(time, task);
+}
+
 /* The wait's beginning or end was not seen: PMCs that ran at `time` count it as unknown. */
 static __always_inline void offcpu_unknown(const struct concerned *pmcs, struct task_struct *task,
 					   u64 time)
 {
-	if (pmcs->set_rows)
-		offcpu_unknown_set(pmcs->set, time, offcpu_thread(pmcs, task));
-	if (pmcs->cpu_rows)
-		offcpu_unknown_cpu(pmcs->cpu, time);
-	if (pmcs->cgroups)
-		offcpu_unknown_cgroups(time, address_number(task));
+	if (task->pid)
+		offcpu_unknown_all(pmcs->set, pmcs->cpu, time, address_number(task));
 }
 
 static __always_inline void thread_state_add(struct task_struct *task,

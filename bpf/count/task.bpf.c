@@ -49,7 +49,13 @@ static __always_inline bool tail_take(struct abi_target *t, u64 bit)
 	return __sync_fetch_and_and(&t->state, ~bit) & bit;
 }
 
-static long walk_tail(u32 i, struct thread_walk *w)
+struct tail_walk {
+	u64 node, head;
+	struct figures *f;
+	u32 last;			/* the process's last thread */
+};
+
+static long walk_tail(u32 i, struct tail_walk *w)
 {
 	struct task_struct *t;
 	struct dying *d;
@@ -62,32 +68,39 @@ static long walk_tail(u32 i, struct thread_walk *w)
 	d = bpf_map_lookup_elem(&dying, &tid);
 	if (d)
 		w->f->value[ABI_Q_CPU_NS] += BPF_CORE_READ(t, se.sum_exec_runtime) - d->ns;
+	if (d && tid == w->last) {
+		w->f->value[ABI_Q_NVCSW] = (u32)BPF_CORE_READ(t, nvcsw) - d->nvcsw;
+		w->f->value[ABI_Q_NIVCSW] = (u32)BPF_CORE_READ(t, nivcsw) - d->nivcsw;
+	}
 	w->node = (u64)BPF_CORE_READ(t, thread_node.next);
 	return 0;
 }
 
 /*
- * A process that has exited but not switched for the last time: its figures have been added.  The
- * CPU time used since then is part of the sum; if the PMC stops, it is the last part.
+ * A process that has exited but not switched for the last time: its figures have been added.  What
+ * its threads have used since then is part of the sum; if the PMC stops, it is the last part.
  */
 static __always_inline void visit_exited(struct task_struct *leader, struct abi_target *t,
 					 const struct abi_soft *soft, u64 bit)
 {
 	struct signal_struct *sig = BPF_CORE_READ(leader, signal);
 	struct figures f = {};
-	struct thread_walk w = { .f = &f };
+	struct tail_walk w = { .f = &f, .last = t->last };
 
 	if (sig) {
 		w.head = (u64)sig + bpf_core_field_offset(struct signal_struct, thread_head);
 		w.node = (u64)BPF_CORE_READ(sig, thread_head.next);
 		bpf_loop(MAX_THREADS, walk_tail, &w, 0);
 	}
-	if ((visit.op == ABI_VISIT_READ ? t->state & bit : tail_take(t, bit)) &&
-	    soft->quantity == ABI_Q_CPU_NS)
-		visit.sum += f.value[ABI_Q_CPU_NS];
+	f.value[ABI_Q_CSW] = f.value[ABI_Q_NVCSW] + f.value[ABI_Q_NIVCSW];
+	if (visit.op == ABI_VISIT_READ ? t->state & bit : tail_take(t, bit))
+		visit.sum += f.value[soft->quantity & 7];
 }
 
-/* A reaped process is in no list of tasks but may still run for some microseconds. */
+/*
+ * A reaped process is in no list of tasks but may still run for some microseconds.  At a reading
+ * these are the threads that have yet to switch for the last time.
+ */
 static long tail_end(void *map, u32 *tid, struct dying *d, void *unused)
 {
 	u32 tgid = d->tgid, set, row = visit.row & (ABI_SOFT_ROWS - 1);
@@ -98,7 +111,11 @@ static long tail_end(void *map, u32 *tid, struct dying *d, void *unused)
 		return 0;
 	set = ABI_STATE_SET(t->state);
 	s = bpf_map_lookup_elem(&sets, &set);
-	if (s && soft_is_visited(&s->soft[row]))
+	if (!s || !soft_is_visited(&s->soft[row]))
+		return 0;
+	if (visit.op == ABI_VISIT_READ)
+		visit.leaving++;
+	else
 		tail_take(t, 1ull << row);
 	return 0;
 }
@@ -149,7 +166,7 @@ int visit_tasks(struct bpf_iter__task *ctx)
 
 	/* the end of the list */
 	if (!task) {
-		if (visit.op == ABI_VISIT_STOP)
+		if (visit.op == ABI_VISIT_STOP || visit.op == ABI_VISIT_READ)
 			bpf_for_each_map_elem(&dying, tail_end, NULL, 0);
 		return 0;
 	}

@@ -9,6 +9,7 @@
 #include "place.h"
 
 #define WIDTH_UNKNOWN 64u
+#define ROW_CHANGES   3		/* for a PMC whose process another owner measures */
 
 static const char *column_scope(const struct column *column)
 {
@@ -123,15 +124,45 @@ int pmcs_allocate(struct measure *m)
 	return code ? code : groups_commit(m);
 }
 
-/* A process that has ended meanwhile is an error only if no other is left. */
-static int column_attach(struct measure *m, const struct column *column, pid_t pid,
-			 size_t *attached)
+static int process_attach_one(const struct measure *m, const struct column *column, pid_t pid)
 {
 	bool waits = pid == m->child.pid ? m->from != FROM_FORK : m->from == FROM_EXEC;
 
+	return (waits ? pmc_attach_exec : pmc_attach)(column->id, pid);
+}
+
+/*
+ * Another owner has begun to measure the process by a PMC on the same row, since this one was
+ * allocated.  A PMC that is allocated now gets another row.
+ */
+static int column_change_row(struct measure *m, struct column *column)
+{
+	column->allocated = false;
+	if (pmc_release(column->id) != 0)
+		return fail_pmc(EX_OSERR, "ERROR: cannot release pmc 0x%x \"%s\"", column->id,
+				column->name);
+	return column_allocate(m, column, column->spec);
+}
+
+/*
+ * A process that has ended meanwhile is an error only if no other is left.  `first`: the PMC has no
+ * process yet.
+ */
+static int column_attach(struct measure *m, struct column *column, pid_t pid, bool first,
+			 size_t *attached)
+{
+	int err = process_attach_one(m, column, pid);
+
+	for (int tries = 0; err && errno == EBUSY && first && !column->leader &&
+			    tries < ROW_CHANGES; tries++) {
+		int code = column_change_row(m, column);
+
+		if (code)
+			return code;
+		err = process_attach_one(m, column, pid);
+	}
 	/* With -d it may be attached already, as the descendant of another target. */
-	if ((waits ? pmc_attach_exec : pmc_attach)(column->id, pid) == 0 ||
-	    (errno == EEXIST && column->flags & PMC_F_DESCENDANTS)) {
+	if (!err || (errno == EEXIST && column->flags & PMC_F_DESCENDANTS)) {
 		++*attached;
 		return 0;
 	}
@@ -176,7 +207,7 @@ static int process_attach(struct measure *m, pid_t pid, size_t *attached)
 
 	for (size_t i = 0; i < m->ncolumns && !code; i++) {
 		if (column_attaches(m, &m->columns[i]))
-			code = column_attach(m, &m->columns[i], pid, attached);
+			code = column_attach(m, &m->columns[i], pid, before == 0, attached);
 	}
 	if (!code && *attached > before && m->verbosity >= 2)
 		note("attached to process %d", (int)pid);
@@ -253,7 +284,7 @@ int pmcs_join(struct measure *m, struct column *column, const char *spec)
 	for (size_t i = 0; i < m->ntargets && !code; i++)
 		code = m->targets[i].tid ?
 			       column_attach_thread(column, m->targets[i].tid, &attached) :
-			       column_attach(m, column, m->targets[i].pid, &attached);
+			       column_attach(m, column, m->targets[i].pid, false, &attached);
 	if (!code && attached == 0)
 		code = targets_none_left(m);
 	return code ? code : column_start(m, column);

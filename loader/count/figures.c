@@ -15,6 +15,7 @@
 #define SETTLE_TRIES 2000	/* looks at running programs: each takes microseconds … */
 #define SETTLE_FAST  100	/* … the first of them … */
 #define SETTLE_NS    20000	/* … or a nap: a hypervisor may have stopped their CPU */
+#define LEAVE_TRIES  8		/* naps until exited threads have switched for the last time */
 
 static void figures_args(const struct count *c, struct abi_visit_args *args, enum abi_visit op,
 			 pid_t tgid)
@@ -136,9 +137,31 @@ static int figures_collect(struct count *c, pid_t tgid)
 	return 0;
 }
 
+static bool figures_are_switches(const struct count *c)
+{
+	return c->spec.quantity == WIRE_Q_NVCSW || c->spec.quantity == WIRE_Q_NIVCSW ||
+	       c->spec.quantity == WIRE_Q_CSW;
+}
+
+/*
+ * A process can be waited for some microseconds before its last switch, which is to be in the
+ * count.  False: that takes too long, or the kernel has hidden the switch.
+ */
+static bool figures_leave(const struct count *c, const struct abi_visit_args *args,
+			  unsigned int tries)
+{
+	const struct timespec nap = { .tv_nsec = SETTLE_NS };
+
+	if (!args->leaving || !figures_are_switches(c) || tries >= LEAVE_TRIES)
+		return false;
+	nanosleep(&nap, NULL);
+	return true;
+}
+
 static int figures_read(struct count *c, uint64_t *raw, struct reason *why)
 {
 	struct abi_visit_args args;
+	unsigned int leaves = 0;
 	int err;
 
 	if (!c->running) {
@@ -153,7 +176,9 @@ static int figures_read(struct count *c, uint64_t *raw, struct reason *why)
 		figures_args(c, &args, ABI_VISIT_READ, 0);
 		err = visit_run(c->e, &args);
 		*raw = c->raw + args.sum + slices_sum(c);
-		if (!(exits & 1) && exits == visit_exits(c->e))
+		if (!err && figures_leave(c, &args, leaves))
+			leaves++;
+		else if (!(exits & 1) && exits == visit_exits(c->e))
 			return 0;
 		figures_settle(c);
 	}
@@ -163,10 +188,12 @@ static int figures_read(struct count *c, uint64_t *raw, struct reason *why)
 		    "targets exit faster than they can be summed; stop the PMC and read it");
 }
 
-/* A thread's CPU time is complete only after its last switch. */
+/* These are complete only after a thread's last switch. */
 static int figures_hold_attach(struct count *c, struct reason *why)
 {
-	return c->spec.quantity == WIRE_Q_CPU_NS ? count_state_hold(c, NEED_FINAL, why) : 0;
+	bool ends = c->spec.quantity == WIRE_Q_CPU_NS || figures_are_switches(c);
+
+	return ends ? count_state_hold(c, NEED_FINAL, why) : 0;
 }
 
 static enum wire_how figures_how(const struct count *c)

@@ -18,7 +18,7 @@ struct programs;
 /* Reasons to attach programs. */
 enum engine_need {
 	NEED_SWITCH,	/* slices */
-	NEED_FINAL,	/* CPU time of exited threads, where there are no slices */
+	NEED_FINAL,	/* last switches of threads, where there are no slices */
 	NEED_LIFE,	/* fork and exit of targets */
 	NEED_EXEC,	/* exec of targets and of processes with connections: always */
 	NEED_FAULT,	/* the hooks' counters */

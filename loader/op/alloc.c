@@ -308,26 +308,24 @@ static bool is_own(const struct owner *o, const struct allocation *p, unsigned i
 	return pmc_own_on_row(o, row, p->system, p->cpu);
 }
 
-#define LOAD_TAKEN 0x10000u
+enum { LOAD_FREE, LOAD_PRIVILEGED, LOAD_ANY };
 
 /*
- * A process is measured by one PMC on a row.  Where rows cost nothing, those with the fewest PMCs
- * come first, so that two owners seldom meet on a process; and before all rows with PMCs those that
- * an ordinary user cannot take, so that nobody hides a process by measuring it on every row.
+ * A process is measured by one PMC on a row.  Where rows cost nothing, those on which others measure
+ * processes come last, so that owners seldom meet on one; and last of all those that an ordinary
+ * user may take, so that nobody hides a process by measuring it on every row.
  */
-static unsigned int row_load(const struct allocation *p, const struct row *r, unsigned int row,
-			     unsigned int reserve)
+static unsigned int row_load(const struct owner *o, const struct allocation *p,
+			     const struct row *r, unsigned int row, unsigned int reserve)
 {
-	unsigned int load = (unsigned int)r->balance;
+	const struct pmc *other;
 
-	return load && !row_is_reserved(p->class, row, reserve) ? load | LOAD_TAKEN : load;
-}
-
-/* Where ordinary users count CPUs, too, their processes leave rows to that scope. */
-static bool rows_are_spread(const struct request *rq, const struct allocation *p)
-{
-	return !p->system && !p->spec.cgroup && p->class->ops->holder == &holder_own &&
-	       (rq->s->owner->user->privileged || !daemon_users_count_cpus(rq->d));
+	if (p->system || p->spec.cgroup || p->class->ops->holder != &holder_own)
+		return LOAD_FREE;
+	LIST_FOREACH(other, &r->pmcs, on_row)
+		if (other->owner != o && !pmc_is_system(other) && count_ntargets(other->count))
+			return row_is_reserved(p->class, row, reserve) ? LOAD_PRIVILEGED : LOAD_ANY;
+	return LOAD_FREE;
 }
 
 /* The rows that may be taken, best first. */
@@ -335,7 +333,7 @@ static unsigned int choose_rows(struct request *rq, struct allocation *p,
 				struct row_choice *choices, struct refusals *rs)
 {
 	const struct owner *o = rq->s->owner;
-	bool shareable = p->class->ops->shared, spread = rows_are_spread(rq, p);
+	bool shareable = p->class->ops->shared;
 	bool no_more = row_class_pools(p->class) && may_open_none(rq, p);
 	unsigned int n = 0, reserve = user_reserve(o->user, p->rows);
 	row_mask targets = p->system ? 0 : count_target_rows(rq->d->engine, o->cred.pid);
@@ -361,8 +359,8 @@ static unsigned int choose_rows(struct request *rq, struct allocation *p,
 			continue;
 		}
 		choices[n++] = (struct row_choice){
-			.row = row, .rank = rank, .shared = !spread && r->balance > 0,
-			.load = spread ? row_load(p, r, row, reserve) : 0,
+			.row = row, .rank = rank, .shared = r->balance > 0,
+			.load = row_load(o, p, r, row, reserve),
 		};
 	}
 	row_order(choices, n);

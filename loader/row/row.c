@@ -149,10 +149,9 @@ static int row_by_preference(const void *pa, const void *pb)
 	const struct row_choice *a = pa, *b = pb;
 	int ka = a->rank ? 2 : !a->shared, kb = b->rank ? 2 : !b->shared;
 
-	if (ka != kb)
-		return ka - kb;
-	return a->load != b->load ? (a->load > b->load) - (a->load < b->load) :
-				    (int)a->row - (int)b->row;
+	if (a->load != b->load)
+		return a->load < b->load ? -1 : 1;
+	return ka != kb ? ka - kb : (int)a->row - (int)b->row;
 }
 
 void row_order(struct row_choice *choices, unsigned int n)

@@ -105,14 +105,13 @@ enum row_verdict row_judge(const struct row *r, const struct row_request *rq);
 
 /*
  * An acceptable row and its count_rank().  Rows that count this very event for others come first,
- * free ones next, and last those that would need per-task events; among equal ones that with the
- * least load, then the first one.
+ * free ones next, and last those that would need per-task events.  A `load` goes before all that.
  */
 struct row_choice {
 	unsigned int row;
 	int rank;
-	bool shared;			/* the row is THREAD already, and sharing it saves a counter */
-	unsigned int load;
+	bool shared;			/* the row is THREAD already */
+	unsigned int load;		/* the less, the better */
 };
 void row_order(struct row_choice *choices, unsigned int n);
 

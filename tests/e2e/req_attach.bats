@@ -164,9 +164,11 @@ gone_pid() {
 	workload tree pages=100 children=3
 	mapfile -t children < <(pgrep -P "${WORKLOAD[tree]}")
 	[ ${#children[@]} -eq 3 ]
-	# The second child's row 0 is another owner's, the third has this PMC already.
+	# The second child's row 0 is another owner's, the third has this PMC already.  Both have that row from a time when
+	# nothing was measured there.
+	expect two 'alloc 0 *' alloc 3 15 $FAULTS any $TREE
 	expect one 'attach 0' alloc 3 15 $FAULTS any 0 attach "${children[1]}"
-	expect two 'attach 0' alloc 3 15 $FAULTS any $TREE attach "${children[2]}"
+	expect two 'attach 0' attach "${children[2]}"
 	expect two "attach EBUSY -- row 0 (SOFT0) measures process ${children[1]}*" \
 		attach "${WORKLOAD[tree]}"
 	expect two 'detach ESRCH*' detach "${WORKLOAD[tree]}"
@@ -190,8 +192,9 @@ gone_pid() {
 	client two
 	workload tree children=3
 	mapfile -t children < <(pgrep -P "${WORKLOAD[tree]}")
+	expect two 'alloc 0 *' alloc 3 15 $FAULTS any $TREE
 	expect one 'attach 0' alloc 3 15 $FAULTS any 0 attach "${children[1]}"
-	expect two 'attach 0' alloc 3 15 $FAULTS any $TREE attach "${children[2]}"
+	expect two 'attach 0' attach "${children[2]}"
 	expect two 'attach EBUSY*' attach "${WORKLOAD[tree]}"
 	expect one 'release 0' release
 	expect two 'attach 0' attach "${WORKLOAD[tree]}"
@@ -204,9 +207,11 @@ gone_pid() {
 	client one
 	client two
 	workload w pages=100
+	expect two 'alloc 0 *' alloc 3 15 $TASK_CLOCK any 0
 	expect one 'attach 0' alloc 3 15 $FAULTS any 0 attach "${WORKLOAD[w]}"
 	expect one 'attach EEXIST -- *already*' attach "${WORKLOAD[w]}"
-	expect two 'attach EBUSY -- row 0 (*) measures process *, held by *' alloc 3 15 $TASK_CLOCK any 0 attach "${WORKLOAD[w]}"
+	expect two 'attach EBUSY -- row 0 (*) measures process *, held by *' attach "${WORKLOAD[w]}"
+	expect one 'alloc 0 0xfff30f01' alloc 3 15 $FAULTS any 0 id 0xfff30f00
 	expect two 'attach 0' alloc 3 15 $TASK_CLOCK any 0 attach "${WORKLOAD[w]}"
 	expect one 'start 0' start
 	expect two 'start 0' start
@@ -214,10 +219,36 @@ gone_pid() {
 	expect one "read 0 $minflt" read
 	# START's implicit ATTACH obeys the same rule.
 	expect two 'alloc 0 0xfff30f02' alloc 3 15 $FAULTS any 0
-	expect one 'alloc 0 0xfff30f02' alloc 3 15 $FAULTS any 0 alloc 3 15 $FAULTS any 0
+	expect one 'alloc 0 0xfff30f02' alloc 3 15 $FAULTS any 0
 	expect one 'attach 0' attach "${CLIENT[two]}"
 	expect two 'start EBUSY -- row 2 (*) measures process *, held by *' start
 	expect two 'info 0 SOFT2 * owner=-1 *' info 0 2
+}
+
+@test "owners that measure the same process get different rows, and no ordinary user hides one from a privileged owner" {
+	client hider run_as_nobody
+	client one
+	client two
+	# On every row that it can have, it measures itself.
+	until [[ $reply == *EINVAL* ]]; do ask hider alloc 3 15 $FAULTS any 0 attach 0; done
+	[[ $reply == *"no row of class SOFT (16) is left"* ]]
+	for name in one two; do expect $name 'attach 0' alloc 3 15 $FAULTS any 0 attach "${CLIENT[hider]}"; break; done
+	workload w pages=100
+	for name in one two; do
+		expect $name 'attach 0' alloc 3 15 $FAULTS any 0 attach "${WORKLOAD[w]}"
+		expect $name 'start 0' start
+	done
+	work w
+	for name in one two; do expect $name "read 0 $minflt" read; done
+	# The tools change rows if they have met meanwhile.
+	pmcstat -q -C -w 0.1 -o rows.1 -p page_fault.all -t "${CLIENT[one]}" 3>&- &
+	tool=$!
+	pmcstat -q -C -w 0.1 -o rows.2 -p page_fault.all -t "${CLIENT[one]}" 3>&- &
+	other=$!
+	wait_for eval '[ -s rows.1 ] && [ -s rows.2 ]'
+	kill -INT $tool $other
+	wait $tool
+	wait $other
 }
 
 @test "REQ-163, REQ-184, REQ-185: DETACH has different errors for no process, no PMC there, another PMC there" {

@@ -121,6 +121,13 @@ cpu_is() {
 	cpu_is "${counts[2]}" "$all_cpu" $((slack + all_cpu / 16))
 }
 
+@test "the last switch of each process counts, as it does in slices" {
+	measure "forks=20" -d -p cs -p '{cs,cs}' -p CONTEXT_SWITCHES.VOLUNTARY -p CONTEXT_SWITCHES.INVOLUNTARY
+	[ "${counts[0]}" -ge 20 ]
+	[ "${counts[1]}" -eq "${counts[0]}" ]
+	[ $((counts[3] + counts[4])) -eq "${counts[0]}" ]
+}
+
 @test "REQ-050, REQ-093: DESCENDANTS: existing children are counted from then on" {
 	measure "pages=100 switches=6 children=4" -d -p PAGE_FAULT.ALL -p CONTEXT_SWITCHES.VOLUNTARY \
 		-p TASK_CLOCK
