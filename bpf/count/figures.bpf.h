@@ -88,6 +88,7 @@ static __always_inline void figures_read(struct task_struct *task, const struct 
 __weak __noinline int figures_give(u32 set, u32 rows, const struct figures *f, bool back)
 {
 	struct abi_set *s = bpf_map_lookup_elem(&sets, &set);
+	u64 sign = -(u64)back;		/* without a branch in each row */
 
 	if (!s || !f)
 		return 0;
@@ -95,7 +96,7 @@ __weak __noinline int figures_give(u32 set, u32 rows, const struct figures *f, b
 		u64 value = f->value[s->soft[row].quantity & 7];
 
 		if (rows >> row & 1 && s->soft[row].used)
-			counts_add(s->soft[row].owner, s->soft[row].pos, back ? -value : value);
+			counts_add(s->soft[row].owner, s->soft[row].pos, (value ^ sign) - sign);
 	}
 	return 0;
 }
