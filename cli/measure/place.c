@@ -61,6 +61,14 @@ int place_check(const struct measure *m)
 
 /* --- specifiers ------------------------------------------------------------------------------- */
 
+/* r, w and x behind a colon; other letters are perf's modifiers, as in "breakpoint:fn:u". */
+static bool access_is_given(const char *access)
+{
+	size_t letters = *access == ':' ? strspn(access + 1, "rwx") : 0;
+
+	return letters && strchr(":,", access[1 + letters]);
+}
+
 /*
  * The same event with the symbol's address, and where the specifier has neither, the symbol's
  * length, and x for a function.
@@ -70,7 +78,7 @@ static void place_write(const char *spec, const struct address *a, char *out)
 	const char *event = place_event(spec), *rest = event + strcspn(event, "+/:,");
 	size_t offset = strcspn(rest, "/:,"), length = strcspn(rest + offset, ":,");
 	const char *access = rest + offset + length;
-	bool code = a->code && *access != ':';
+	bool code = a->code && !access_is_given(access);
 	char size[16] = "";
 
 	if (!offset && !length && !a->code && a->size && a->size <= 8 && !(a->size & (a->size - 1)))

@@ -72,6 +72,12 @@ refuses() {
 	# As perf's users type it.
 	counts -p mem:load_word:w:u -p mem:load_word/4:w:k -p mem:load_word:w:uk -p "mem:$TICK:x:u" load stores=7 kernel_stores=5 ticks=3
 	counts_are 7 5 12 3
+	# A function is executed, with modifiers and without.
+	counts -p breakpoint:load_tick:u -p mem:load_tick:uk -p breakpoint:load_tick+0:u -p breakpoint:load_tick/8:u load ticks=3
+	counts_are 3 3 3 3
+	for spec in breakpoint:load_tick,os breakpoint:load_tick:k; do
+		refuses "$spec" '*/8:x: the kernel executes no code of programs: os would count nothing*'
+	done
 }
 
 @test "threads, children and their children count, with -d only" {
