@@ -9,6 +9,7 @@ function __pmcbpf_classes
 end
 function __pmcbpf_cpus; echo '*'; seq 0 (math (getconf _NPROCESSORS_CONF) - 1); end
 function __pmcbpf_dir; __fish_complete_directories; end
+function __pmcbpf_eventlist; __fish_append , (__pmcbpf_events); end
 function __pmcbpf_events; pmccontrol -L 2>/dev/null | string replace -rf '^\t' ''; end
 function __pmcbpf_pctr_cpu; seq 0 (math (nproc --all) - 1); end
 function __pmcbpf_pctr_ctr; seq 0 3; end

@@ -6,7 +6,8 @@
 _pmcbpf_classes() { _values -s , class all none ${(f)"$(ktrctl classes 2>/dev/null | cut -d' ' -f1)"} }
 _pmcbpf_cpus() { compadd '*' {0..$(($(getconf _NPROCESSORS_CONF) - 1))} }
 _pmcbpf_dir() { _files -/ }
-_pmcbpf_events() { compadd -- ${(f)"$(pmccontrol -L 2>/dev/null | sed -n 's/^\t//p')"} }
+_pmcbpf_eventlist() { _sequence _pmcbpf_events }
+_pmcbpf_events() { compadd "$@" -- ${(f)"$(pmccontrol -L 2>/dev/null | sed -n 's/^\t//p')"} }
 _pmcbpf_file() { _files }
 _pmcbpf_none() { _message argument }
 _pmcbpf_pctr_cpu() { compadd {0..$(($(nproc --all) - 1))} }

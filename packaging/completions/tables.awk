@@ -19,7 +19,9 @@ function kind(key, name, arg)
 {
 	if (arg == "" || arg == "[FILE]")	# a file only behind "="
 		return "-"
-	if (arg == "EVENT" || name ~ /^events?$/)
+	if (name == "events")
+		return "eventlist"
+	if (arg == "EVENT" || name == "event")
 		return "events"
 	if ((key == "pmcstat" && name == "cpus") || (key == "pmccontrol" && arg == "CPU"))
 		return "cpus"

@@ -40,6 +40,56 @@ setup_file() { export COMPLETION=$BUILD/completions/pmcbpf.bash; }
 	[ "${#COMPREPLY[@]}" -ge 1 ]
 }
 
+# A daemon's list with tracepoints.
+list_events() {
+	pmccontrol() {
+		printf '%s\n' SOFT $'\tPAGE_FAULT.MINOR' $'\tPAGE_FAULT.MAJOR' TRACEPOINT $'\tsched:sched_switch' \
+			$'\tsched:sched_swap_numa' $'\tsched:sched_wakeup'
+	}
+}
+
+@test "names with colons, as readline cuts them, escapes them or leaves them in quotes; lists of events" {
+	source "$COMPLETION"
+	list_events
+	: >some
+	while IFS='|' read -r wanted words; do
+		offers "$wanted" $words
+	done <<-'LIST'
+	sched_switch|pmcstat -p sched : sched_swi
+	sched_switch|pmc record -e sched : SCHED_SWI
+	|pmc record -e SCHED : sched_swi
+	sched_switch sched_swap_numa sched_wakeup|pmc list-events sched :
+	sched:sched_switch|pmcstat -p sched\:sched_swi
+	sched:sched_switch|pmcstat -p "sched:sched_swi
+	sched:sched_switch|pmcstat -p 'sched:sched_swi
+	sched:sched_switch sched:sched_swap_numa sched:sched_wakeup|pmcstat -p sch
+	|pmcstat -p nosuch :
+	some|pmcstat -p uprobe : so
+	PAGE_FAULT.MINOR|pmcstat -p PAGE_FAULT.MI
+	PAGE_FAULT.MINOR,PAGE_FAULT.MAJOR|pmc stat -j PAGE_FAULT.MINOR,PAGE_FAULT.MA
+	sched_switch|pmc stat -j PAGE_FAULT.MAJOR,sched : sched_swi
+	--exit-status|pmcstat -p sched : sched_switch --exit
+	sched_wakeup|pmcstat -p sched : sched_switch -P sched : sched_w
+	LIST
+}
+
+@test "what a person types, in an interactive bash" {
+	{
+		list_events
+		declare -f pmccontrol
+		printf '%s\n' "source '$COMPLETION'" "PS1='> '"
+	} >rc
+	gives 0 "pmcstat -p sched:sched_switch
+pmcstat -p sched:sched_switch
+pmcstat -p 'sched:sched_switch'
+pmcstat -p sched:sched_switch --exit-status
+pmc stat -j PAGE_FAULT.MINOR,PAGE_FAULT.MAJOR
+pmcstat -p uprobe:rc" \
+		python3 "$BATS_TEST_DIRNAME/typed.py" rc 'pmcstat -p sched:sched_swi' 'pmcstat -p sched\:sched_swi' \
+		"pmcstat -p 'sched:sched_swi" 'pmcstat -p sched:sched_switch --exit' \
+		'pmc stat -j PAGE_FAULT.MINOR,PAGE_FAULT.MA' 'pmcstat -p uprobe:r'
+}
+
 @test "every option of --help is offered, of pmc's subcommands as well" {
 	source "$COMPLETION"
 	for tool in pmcstat pmccontrol pmcannotate ktrctl tdump ktrdump; do

@@ -75,10 +75,15 @@ wrong_all() {
 	done
 }
 
-# complete_line WORD...: what bash would offer for the last word, in COMPREPLY; COMPLETION is sourced first.
+# complete_line WORD...: what bash would offer for the last word, in COMPREPLY; COMPLETION is sourced first.  A ":" is a
+# word, as it is to readline, and blanks are not beside it.
 complete_line() {
 	COMP_WORDS=("$@")
 	COMP_CWORD=$(($# - 1))
+	COMP_LINE="$* "
+	COMP_LINE=${COMP_LINE// : /:}
+	COMP_LINE=${COMP_LINE% }
+	COMP_POINT=${#COMP_LINE}
 	COMPREPLY=()
 	_pmcbpf "$1"
 }
