@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* See tracefs.h. */
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "filter_place.h"
 #include "lib/base/array.h"
 #include "lib/base/nearest.h"
 #include "lib/base/number.h"
@@ -204,12 +204,21 @@ static int filter_explain(const char *root, const char *name, const char *filter
 	return err;
 }
 
-static bool char_is_name(char c)
+/* Errors without a place have a number, which is 0 or -1 if a condition has no field. */
+static int filter_deny_plain(const char *name, const char *text, struct reason *why)
 {
-	return isalnum((unsigned char)c) || c == '_';
+	const char *error = strstr(text, "Error: (");
+	int number = error ? abs(atoi(error + strlen("Error: ("))) : EINVAL;
+
+	if (number <= 1)
+		return deny(why, -EINVAL, "the kernel refuses the filter of %s: a condition of it "
+			    "does not begin with a field, as \"count > 4096\" does; the fields are "
+			    "in the event's format file in tracefs", name);
+	return deny(why, -EINVAL, "the kernel refuses the filter of %s: %s", name,
+		    strerror(number));
 }
 
-static int filter_deny(const char *name, const char *filter, int err, struct reason *why)
+static int filter_deny(const char *name, const char *filter, struct reason *why)
 {
 	const char *root = tracefs_root(), *caret, *message;
 	char text[2048];
@@ -219,21 +228,14 @@ static int filter_deny(const char *name, const char *filter, int err, struct rea
 		return 0;
 	caret = strchr(text, '\n');
 	caret = caret ? caret + 1 : text;
-	at = strspn(caret, " ");
 	message = strstr(caret, "parse_error: ");
-	message = message ? message + strlen("parse_error: ") : strerror(-err);
-	if (at >= strlen(filter))
-		at = strlen(filter);
-	/* The kernel points behind a field that it does not find. */
-	if (!strncmp(message, "Field not found", 15)) {
-		while (at && !char_is_name(filter[at - 1]))
-			at--;
-		while (at && char_is_name(filter[at - 1]))
-			at--;
-	}
-	return deny(why, err, "the kernel refuses the filter of %s at character %zu, \"%.40s\": "
-		    "%.*s; the fields are in the event's format file in tracefs", name, at + 1,
-		    filter + at, (int)strcspn(message, "\n"), message);
+	if (!message)
+		return filter_deny_plain(name, caret, why);
+	message += strlen("parse_error: ");
+	at = filter_place(filter, strspn(caret, " "), message);
+	return deny(why, -EINVAL, "the kernel refuses the filter of %s at character %zu, "
+		    "\"%.40s\": %.*s; the fields are in the event's format file in tracefs", name,
+		    at + 1, filter + at, (int)strcspn(message, "\n"), message);
 }
 
 int tracefs_filter_job(struct helper_call *call)
@@ -245,7 +247,7 @@ int tracefs_filter_job(struct helper_call *call)
 		return -EINVAL;
 	memcpy(&f, call->arg, sizeof(f));
 	f.name[sizeof(f.name) - 1] = f.filter[sizeof(f.filter) - 1] = '\0';
-	if (!filter_deny(f.name, f.filter, f.err, &why))
+	if (!filter_deny(f.name, f.filter, &why))
 		return -ENOENT;
 	return helper_emit(call, why.text, strlen(why.text), NULL, 0);
 }

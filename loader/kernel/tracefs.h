@@ -39,7 +39,6 @@ void tracefs_list_free(struct tracefs_list *l);
  */
 struct tracefs_filter {
 	char name[WIRE_NAME_MAX], filter[WIRE_FILTER_MAX];
-	int err;			/* of the refusal */
 };
 int tracefs_filter_job(struct helper_call *call);
 

@@ -86,10 +86,13 @@ int tracepoints_check(struct tracepoints *t, const char *name, const struct perf
 			    "perf cannot count %s here: %s", name, perf_error(fd));
 	err = spec->filter ? perf_set_filter(fd, spec->filter) : 0;
 	tracepoints_close_event(t, fd);
-	*refused = err != 0;
-	return err ? deny(why, err, "the kernel refuses the filter \"%.120s\" of %s: %s; its "
-			  "fields are in the event's format file in tracefs", spec->filter, name,
-			  strerror(-err)) : 0;
+	/* The kernel numbers its errors as it likes: EPERM and ENOENT are brackets and terms. */
+	*refused = err && err != -ENOMEM;
+	if (*refused)
+		return deny(why, -EINVAL, "the kernel refuses the filter \"%.120s\" of %s; its "
+			    "fields are in the event's format file in tracefs", spec->filter,
+			    name);
+	return err;
 }
 
 /* --- counters --------------------------------------------------------------------------------- */

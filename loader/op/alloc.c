@@ -464,7 +464,7 @@ static void answer(struct request *rq, const struct pmc *pmc)
 /* Replaces the reason by the kernel's explanation, if it gives one. */
 static void explain_filter(struct request *rq, const struct allocation *p, int refusal)
 {
-	struct tracefs_filter f = { .err = refusal };
+	struct tracefs_filter f = { .name = "" };
 	struct helper_part part;
 	struct reason unused;
 	struct errand *e;

@@ -221,6 +221,13 @@ os.execvp('load', ['load', 'calls=30'])"
 	[[ $status -ne 0 && $output == *"at character 12, \"bogus==3\": Field not found"* ]]
 	run pmcstat -p "$ENTER,filter=policy == " true
 	[[ $status -ne 0 && $output == *"refuses the filter of $ENTER at character "* ]]
+	for filter in 'policy=1' 'policy ==1)' '(policy == 1' 'policy == 1 policy == 2' "policy == 'a" '"policy"'; do
+		run pmcstat -p "$ENTER,filter=$filter" true
+		[[ $status -ne 0 && $output == *"refuses the filter of $ENTER"*'[Invalid argument]' ]]
+	done
+	[[ $output == *"a condition of it does not begin with a field"* ]]
+	run pmcstat -p "$ENTER,filter=policy=1" true
+	[[ $output == *"at character 7, \"=1\": Invalid operator"* ]]
 	run pmcstat -p "sched:sched_switch,filter=prev_prio > 1" true
 	[[ $status -ne 0 && $output == *"no filter can run before it"* ]]
 	run pmcstat -p "sched:sched_stat_runtime,filter=runtime > 1" true
