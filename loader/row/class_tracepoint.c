@@ -128,10 +128,11 @@ static int class_tracepoint_plan(struct allocation *p, struct reason *why)
 	q.admin = !tracepoint_is_plain(p->name);
 	q.filter = *p->a->filter != '\0';
 	q.jailed = p->jailed;
-	err = grant_check(p->by, POINT_TRACEPOINT, p->cred, &q, why);
-	err = err ?: tracepoints_id(p->machine->engine->tracepoints, p->name, &id, why);
+	/* Names are no secret: a wrong one is refused as such, whoever asks. */
+	err = tracepoints_id(p->machine->engine->tracepoints, p->name, &id, why);
 	if (err == -ENOENT)
 		err = -EINVAL;
+	err = err ?: grant_check(p->by, POINT_TRACEPOINT, p->cred, &q, why);
 	p->spec.from = COUNT_FROM_TRACEPOINT;
 	p->values = PMCLOG_VALUE_RAW;
 	p->spec.event = (struct perf_event_spec){

@@ -277,7 +277,9 @@ os.execvp('load', ['load', 'calls=30'])"
 	run run_as_nobody pmcstat -p kmem:kmalloc true
 	[[ $status -ne 0 && $output == *"kmem:kmalloc shows the kernel's work: it needs CAP_PERFMON or a rule with tracepoints=\"any\""* ]]
 	run run_as_nobody pmcstat -p nosuch:event true
-	[[ $status -ne 0 && $output == *"nosuch:event shows the kernel's work"* ]]
+	[[ $status -ne 0 && $output == *"this kernel has no tracepoint \"nosuch:event\""* ]]
+	run run_as_nobody pmcstat -p sched:sched_swtch true
+	[[ $status -ne 0 && $output == *"(did you mean \"sched:sched_switch\"?)"* ]]
 	run run_as_nobody pmcstat -p "$ENTER,filter=policy == 1" true
 	[[ $status -ne 0 && $output == *"the kernel runs a filter for the hits of all processes"* ]]
 	run run_as_nobody pmcstat -p $ENTER -t $$ -w 1
