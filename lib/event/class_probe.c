@@ -11,6 +11,7 @@
 #include "elf_symbol.h"
 #include "elf_usdt.h"
 #include "intern.h"
+#include "perf_spell.h"
 #include "probe_name.h"
 
 static bool kind_is_kernel(uint32_t kind)
@@ -55,6 +56,43 @@ static void probe_label(const struct probe_name *name, struct wire_allocate_req 
 			 text + len - (room - head - 3));
 }
 
+/*
+ * perf's modifiers behind a place: "kprobe:vfs_read:u".  NULL: none, or the name would be none
+ * without them.  A function may be called u, or b.
+ */
+static const char *probe_modifiers(const char *text)
+{
+	const char *last = strrchr(text, ':');
+	char copy[EVSPEC_MAX + 1];
+	struct probe_name name;
+	struct reason unused;
+
+	if (!last || !last[1] || last[1 + strspn(last + 1, PERF_MODIFIERS)] ||
+	    !strpbrk(last + 1, "ukhp"))
+		return NULL;
+	snprintf(copy, sizeof(copy), "%.*s", (int)(last - text), text);
+	return probe_name_is(copy) && !probe_name_split(copy, &name, &unused) ? last : NULL;
+}
+
+static int probe_deny_modifiers(const char *text, const char *mods, uint32_t kind,
+				struct reason *why)
+{
+	return deny(why, -EINVAL, "\"%s\": perf's modifiers have no meaning for a probe, which is "
+		    "a place in %s: leave \"%s\" out", text,
+		    kind_is_kernel(kind) ? "the kernel" : "user code", mods);
+}
+
+static int probe_split(const char *text, char copy[EVSPEC_MAX + 1], struct probe_name *name,
+		       struct reason *why)
+{
+	const char *mods = probe_modifiers(text);
+	int err;
+
+	snprintf(copy, EVSPEC_MAX + 1, "%s", text);
+	err = probe_name_split(copy, name, why);
+	return err && mods ? probe_deny_modifiers(text, mods, name->kind, why) : err;
+}
+
 static int probe_resolve(const struct machine *m, const char *root,
 			 const struct wire_classinfo *info, const struct evspec *spec,
 			 struct wire_allocate_req *req, struct reason *why)
@@ -66,8 +104,7 @@ static int probe_resolve(const struct machine *m, const char *root,
 	if (!probe_name_is(spec->event))
 		return deny(why, -EINVAL, "\"%s\" is no probe: write uprobe:PATH:FUNCTION, "
 			    "usdt:PATH:PROVIDER:NAME or kprobe:FUNCTION", spec->event);
-	strcpy(text, spec->event);
-	err = probe_name_split(text, &name, why);
+	err = probe_split(spec->event, text, &name, why);
 	if (err)
 		return err;
 	probe_label(&name, req);
@@ -145,19 +182,30 @@ static int probe_name_function(const struct probe_name *name, struct wire_alloca
 	return 0;
 }
 
+/* No such file, where its name has a colon: rather the modifiers are too much. */
+static int probe_open_path(const char *text, const struct probe_name *name, int *fd,
+			   struct reason *why)
+{
+	const char *mods = probe_modifiers(text);
+	int err = probe_open_file(name->path, fd, why);
+
+	return err && mods && access(name->path, F_OK) ?
+		       probe_deny_modifiers(text, mods, name->kind, why) : err;
+}
+
 static int probe_open(const char *spec, struct wire_allocate_req *req, int *fd, struct reason *why)
 {
 	size_t len = probe_name_length(spec);
 	struct probe_name name;
-	char text[EVSPEC_MAX + 1];
+	char whole[EVSPEC_MAX + 1], text[EVSPEC_MAX + 1];
 	int err;
 
 	*fd = -1;
-	snprintf(text, sizeof(text), "%.*s", (int)len, spec);
-	err = probe_name_split(text, &name, why);
+	snprintf(whole, sizeof(whole), "%.*s", (int)len, spec);
+	err = probe_split(whole, text, &name, why);
 	if (err || !name.path)
 		return err ?: probe_name_function(&name, req, why);
-	err = probe_open_file(name.path, fd, why);
+	err = probe_open_path(whole, &name, fd, why);
 	err = err ?: probe_find(&name, *fd, req, why);
 	if (err && *fd >= 0)
 		close(*fd);

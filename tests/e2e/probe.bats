@@ -269,6 +269,9 @@ refused() {
 	refused "uprobe:$libc:environ" '*"environ" in */libc.so.6 is no function*'
 	refused "uprobe:$PROGRAM:malloc" '*has no function "malloc"*'
 	refused "uprobe:nosuch:main" '*nosuch: No such file or directory*'
+	for modified in "$CALL" "usdt:$PROGRAM:demo:plain"; do
+		refused "$modified:u" '*have no meaning for a probe, which is a place in user code: leave ":u" out*'
+	done
 	refused "uprobe:/dev/null:main" '*/dev/null is no regular file*'
 	refused "uprobe:/etc/passwd:main" '*/etc/passwd is no program or shared object: it is not an ELF file*'
 	refused "uprobe:main" '*no place of a uprobe is named: write uprobe:PATH:FUNCTION, as uprobe:*malloc*'
