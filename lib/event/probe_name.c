@@ -2,6 +2,7 @@
 /* See probe_name.h. */
 #include <errno.h>
 #include <string.h>
+#include <strings.h>
 
 #include "lib/base/number.h"
 #include "lib/base/wire.h"
@@ -27,7 +28,7 @@ static size_t kind_find(const char *text)
 	size_t i = 0, len = strcspn(text, ":");
 
 	while (i < KINDS && (!text[len] || strlen(kinds[i].word) != len ||
-			     strncmp(text, kinds[i].word, len)))
+			     strncasecmp(text, kinds[i].word, len)))
 		i++;
 	return i;
 }

@@ -56,6 +56,19 @@ static int resolve_raw_hardware(const struct resolver *r, const struct wire_clas
 	return err ? resolve_in_class(r, class, spec) : 0;
 }
 
+/* perf's msr/NAME/ is MSR-NAME, where the daemon's list has that. */
+static int raw_deny_msr(const struct resolver *r, const struct evspec *spec)
+{
+	const struct machine_events *msr = &r->m->msr;
+
+	for (unsigned int i = 0; i < msr->n && spec->nterms; i++)
+		if (evspec_same(msr->event[i].name + strlen("MSR-"), spec->terms[0].key))
+			return deny(r->why, -EINVAL, "\"%.100s\": registers have names of their "
+				    "own: write %s; pmc.perf(3)", r->text, msr->event[i].name);
+	return deny(r->why, -EINVAL, "\"%.100s\": registers have names of their own: MSR-NAME of "
+		    "those that \"pmccontrol -L\" lists, or MSR-NUMBER; pmc.perf(3)", r->text);
+}
+
 /* PMU/.../ names its class by the PMU. */
 static int resolve_raw(const struct resolver *r, const struct evspec *spec)
 {
@@ -69,6 +82,8 @@ static int resolve_raw(const struct resolver *r, const struct evspec *spec)
 			return resolve_raw_hardware(r, &m->cpu.classes[i], spec);
 	if (machine_pmu(m, spec->event))
 		return resolve_in_class(r, machine_class(m, PMC_CLASS_PERF), spec);
+	if (!strcmp(spec->event, "msr"))
+		return raw_deny_msr(r, spec);
 	nearest_begin(&near, spec->event);
 	for (i = 0; i < m->cpu.nclass; i++)
 		nearest_offer(&near, m->cpu.classes[i].pmu);
@@ -184,6 +199,42 @@ static int resolve_bare_last(const struct resolver *r, const struct evspec *spec
 	return err;
 }
 
+/* perf's events that only carry records. */
+static bool name_is_empty_event(const char *name)
+{
+	return evspec_same(name, "dummy") || evspec_same(name, "bpf-output");
+}
+
+/* No class knows the name; `hardware` is what the counters' class says about it. */
+static int bare_deny(const struct resolver *r, const char *name, bool counters,
+		     const char *hardware)
+{
+	const char *hint, *colon = strchr(name, ':');
+	struct nearest near;
+
+	if (name_is_empty_event(name))
+		return deny(r->why, -ENOENT, "unknown event \"%s\": for perf it counts nothing, "
+			    "but carries records, as pmclog(5) does here; pmc.perf(3)", name);
+	hint = colon ? suggest_event(r->m, r->root, name, PMC_CLASS_TRACEPOINT, &near) : "";
+	if (*hint)
+		return deny(r->why, -ENOENT, "this kernel has no tracepoint \"%s\"%s", name, hint);
+	if (*hardware)
+		return deny(r->why, -ENOENT, "%s", hardware);
+	if (colon)
+		return deny(r->why, -ENOENT, "unknown event \"%s\": names with a colon are "
+			    "tracepoints, of which \"pmc list-events PATTERN\" finds those that "
+			    "exist%s", name, counters ? "" :
+			    ", and events of hardware counters, of which there are none here "
+			    "(\"pmccontrol --doctor\" says why)");
+	hint = suggest_event(r->m, r->root, name, -1, &near);
+	if (!counters && !*hint)
+		return deny(r->why, -ENOENT, "unknown event \"%s\", and here are no hardware "
+			    "counters (\"pmccontrol --doctor\" says why); \"pmccontrol -L\" "
+			    "lists the events that exist", name);
+	return deny(r->why, -ENOENT, "unknown event \"%s\"%s; \"pmccontrol -L\" lists those that "
+		    "exist here", name, hint);
+}
+
 /*
  * Classes without a PMU, then the hardware's in the daemon's order; the first class that knows the
  * name decides.
@@ -193,8 +244,6 @@ static int resolve_bare(const struct resolver *r, const struct evspec *spec)
 	const struct machine *m = r->m;
 	struct reason hardware = { "" }, *why = r->why;
 	struct resolver counters = *r;
-	struct nearest near;
-	const char *hint;
 	bool any = false;
 	unsigned int i;
 	int err;
@@ -219,16 +268,7 @@ static int resolve_bare(const struct resolver *r, const struct evspec *spec)
 	err = resolve_bare_last(r, spec);
 	if (err != -ENOENT)
 		return err;
-	if (hardware.text[0])
-		return deny(why, -ENOENT, "%s", hardware.text);
-	hint = suggest_event(m, r->root, spec->event, -1, &near);
-	if (!any && !*hint)
-		return deny(why, -ENOENT, "unknown event \"%s\", and here are no hardware "
-			    "counters (\"pmccontrol --doctor\" says why); \"pmccontrol -L\" "
-			    "lists the events that exist", spec->event);
-	return deny(why, -ENOENT,
-		    "unknown event \"%s\"%s; \"pmccontrol -L\" lists those that exist here",
-		    spec->event, hint);
+	return bare_deny(r, spec->event, any, hardware.text);
 }
 
 static int resolve_one(const struct resolver *from, const struct evspec_machine *grammar,

@@ -2,6 +2,7 @@
 /* See suggest.h. */
 #include <errno.h>
 #include <string.h>
+#include <strings.h>
 
 #include <sys/pmc.h>
 
@@ -60,7 +61,7 @@ static bool name_is_probe(const char *name, size_t len)
 	};
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		if (strlen(kinds[i]) == len && strncmp(name, kinds[i], len) == 0)
+		if (strlen(kinds[i]) == len && strncasecmp(name, kinds[i], len) == 0)
 			return true;
 	return false;
 }

@@ -6,6 +6,7 @@
 #include "allocate.h"
 #include "client.h"
 #include "group.h"
+#include "query.h"
 
 /* Maps the pages that the reply may carry. */
 static void pages_take(const struct wire_allocate_rep *rep, struct exchange *x)
@@ -43,7 +44,7 @@ int allocate_member(const char *spec, const struct wire_allocate_req *how, pmc_i
 		return deny(why, -ENOSYS, "pmc_init() has not been called, or has failed");
 	err = resolve_event(&pmc_lib.machine, PMU_ROOT, spec, &req, why);
 	if (err)
-		return err;
+		return query_explain(&pmc_lib, spec, req.mode, err, why);
 	if (class_of(req.class)->open)
 		err = class_of(req.class)->open(spec, &req, &x.send_fd, why);
 	if (err)

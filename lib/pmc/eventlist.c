@@ -245,8 +245,8 @@ static int event_kinds(const char *event, enum pmc_mode mode, char ***specs, int
 	kinds = malloc(sizeof(*kinds));
 	if (!kinds)
 		return deny(why, -ENOMEM, "no memory for a list of events");
-	err = resolve_kinds(&pmc_lib.machine, PMU_ROOT, event, mode, kinds, why) ?:
-	      kinds_copy(kinds, specs, why);
+	err = resolve_kinds(&pmc_lib.machine, PMU_ROOT, event, mode, kinds, why);
+	err = err ? query_explain(&pmc_lib, event, mode, err, why) : kinds_copy(kinds, specs, why);
 	*n = err ? 0 : (int)kinds->n;
 	free(kinds);
 	return err;

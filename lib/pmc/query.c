@@ -178,6 +178,21 @@ int query_late_events(struct lib *l, uint32_t class, struct reason *why)
 	return err;
 }
 
+int query_explain(struct lib *l, const char *spec, enum pmc_mode mode, int err,
+		  struct reason *why)
+{
+	struct wire_allocate_req again = { .mode = mode };
+	struct reason unused;
+
+	if (err != -EINVAL || !spec[strcspn(spec, ":")])
+		return err;
+	pthread_mutex_lock(&l->init);
+	if (!query_late_events(l, PMC_CLASS_TRACEPOINT, &unused))
+		(void)resolve_event(&l->machine, PMU_ROOT, spec, &again, why);
+	pthread_mutex_unlock(&l->init);
+	return err;
+}
+
 PMC_API_PUBLIC int pmc_init(void)
 {
 	struct reason *why = call_enter();

@@ -11,4 +11,11 @@
  */
 int query_late_events(struct lib *l, uint32_t class, struct reason *why);
 
+/*
+ * Returns the error of resolving an event.  If the event may be a tracepoint with a mistake, asks
+ * for the list of these first, and the reason has the nearest name.
+ */
+int query_explain(struct lib *l, const char *spec, enum pmc_mode mode, int err,
+		  struct reason *why);
+
 #endif

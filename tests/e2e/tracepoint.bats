@@ -197,6 +197,8 @@ os.execvp('load', ['load', 'calls=30'])"
 @test "PERF-077: what is no tracepoint is refused, with the nearest name" {
 	for spec in "syscalls:sys_enter_opena:*no tracepoint \"syscalls:sys_enter_opena\" (did you mean \"syscalls:sys_enter_open\"*" \
 		"nosuch:event:*no tracepoint \"nosuch:event\"*pmc list-events*" \
+		"SYSCALLS:sys_enter_openat:*(did you mean \"syscalls:sys_enter_openat\"?)*" \
+		"sched:sched_switc*:*(did you mean \"sched:sched_switch\"?)*" \
 		"tracepoint:syscalls:*is no tracepoint's name: write SYSTEM:NAME*" \
 		"$ENTER,usr:*is a place in the kernel: usr would count nothing*" \
 		"tracepoint:$ENTER:u:*perf's modifiers have no meaning for a tracepoint*" \

@@ -60,6 +60,7 @@ static void test_names(void **state)
 	refused("uprobe:a:f+", "an offset is a number of bytes");
 	refused("uprobe:a:f+-1", "an offset is a number of bytes");
 	refused("kretprobe:f+4", "kretprobe counts returns");
+	named("URETPROBE:/a:f", WIRE_PROBE_URETPROBE, "/a", "", "f", 0);
 	assert_false(probe_name_is("uprobe"));
 	assert_false(probe_name_is("uprobes:a:b"));
 	assert_false(probe_name_is("sched:sched_switch"));
