@@ -8,7 +8,9 @@
 #include <string.h>
 
 #include "elf_file.h"
+#include "elf_frame.h"
 #include "elf_symbol.h"
+#include "elf_version.h"
 #include "lib/base/nearest.h"
 #include "lib/base/number.h"
 
@@ -25,6 +27,7 @@
 /* The search: the symbol, and what was found. */
 struct elf_search {
 	const char *symbol;
+	size_t len;			/* of the name, without "@VERSION" behind it */
 	bool by_address;
 	uint64_t address;
 	uint64_t found[FOUND_MAX];	/* different addresses … */
@@ -38,6 +41,8 @@ struct elf_search {
 	struct nearest near;		/* … of which this is the best */
 	char *names;			/* of the table that is being read … */
 	uint64_t names_size;		/* … without the NUL that follows */
+	struct elf_versions versions;
+	char other[128];		/* the same name's versions, for a refusal */
 	Elf64_Sym syms[SYMS];
 };
 
@@ -60,7 +65,46 @@ static void search_add(struct elf_search *s, const Elf64_Sym *sym)
 	s->n++;
 }
 
-static void search_symbol(struct elf_search *s, const struct elf_file *f, const Elf64_Sym *sym)
+/* The symbol has the version that the name asks for: "@@V" the standard one, "@V" any. */
+static bool version_fits(const struct elf_search *s, const char *version, bool standard)
+{
+	const char *wanted = s->symbol + s->len;
+
+	if (wanted[1] == '@')
+		return standard && !strcmp(wanted + 2, version);
+	return !strcmp(wanted + 1, version);
+}
+
+/* Notes a version that the symbol has instead. */
+static void search_note(struct elf_search *s, const char *name, const char *version, bool standard)
+{
+	size_t used = strlen(s->other);
+
+	if (*version && used < sizeof(s->other))
+		snprintf(s->other + used, sizeof(s->other) - used, "%s%s%s%s", used ? ", " : "",
+			 name, standard ? "@@" : "@", version);
+}
+
+/* Symbols of their own may have the version in the name, too. */
+static bool search_matches(struct elf_search *s, uint64_t number, const char *name, bool here)
+{
+	bool standard;
+	const char *version;
+
+	if (!strcmp(name, s->symbol))
+		return true;
+	if (!s->symbol[s->len] || strlen(name) != s->len || strncmp(name, s->symbol, s->len) != 0)
+		return false;
+	version = elf_version_name(&s->versions, number, &standard);
+	if (here && version_fits(s, version, standard))
+		return true;
+	if (here)
+		search_note(s, name, version, standard);
+	return false;
+}
+
+static void search_symbol(struct elf_search *s, const struct elf_file *f, const Elf64_Sym *sym,
+			  uint64_t number)
 {
 	unsigned int type = ELF64_ST_TYPE(sym->st_info);
 	bool here = sym->st_shndx != SHN_UNDEF, code = type == STT_FUNC || type == STT_NOTYPE;
@@ -71,7 +115,8 @@ static void search_symbol(struct elf_search *s, const struct elf_file *f, const 
 			nearest_offer(&s->near, name);
 		return;
 	}
-	if (s->by_address ? !here || sym->st_value != s->address : strcmp(name, s->symbol) != 0)
+	if (s->by_address ? !here || sym->st_value != s->address :
+			    !search_matches(s, number, name, here))
 		return;
 	s->chosen |= here && type == STT_GNU_IFUNC;
 	s->imported |= !here;
@@ -84,7 +129,7 @@ static void search_symbol(struct elf_search *s, const struct elf_file *f, const 
 static void search_table(struct elf_search *s, const struct elf_file *f, const Elf64_Shdr *table)
 {
 	const Elf64_Shdr *names = &f->section[table->sh_link];
-	uint64_t n = table->sh_size / sizeof(Elf64_Sym), at = table->sh_offset;
+	uint64_t n = table->sh_size / sizeof(Elf64_Sym), at = table->sh_offset, number = 0;
 
 	s->names = NULL;
 	if (names->sh_size <= NAMES_MAX)
@@ -96,7 +141,7 @@ static void search_table(struct elf_search *s, const struct elf_file *f, const E
 		if (elf_file_read(f, s->syms, part * sizeof(Elf64_Sym), at))
 			break;
 		for (uint64_t i = 0; i < part; i++)
-			search_symbol(s, f, &s->syms[i]);
+			search_symbol(s, f, &s->syms[i], number++);
 		at += part * sizeof(Elf64_Sym);
 		n -= part;
 	}
@@ -113,7 +158,19 @@ static void search_file(struct elf_search *s, const struct elf_file *f)
 		    h->sh_entsize != sizeof(Elf64_Sym) || h->sh_link >= f->nsections)
 			continue;
 		s->all |= h->sh_type == SHT_SYMTAB;
+		elf_version_begin(&s->versions, f, i);
 		search_table(s, f, h);
+		elf_version_end(&s->versions);
+	}
+}
+
+/* Unwind tables have a stripped file's functions, without names. */
+static void search_frames(struct elf_search *s, const struct elf_file *f)
+{
+	if (elf_file_segment_at(f, s->address, PF_X) &&
+	    !elf_frame_find(f, s->address, &s->length)) {
+		s->found[0] = s->address;
+		s->n = 1;
 	}
 }
 
@@ -136,7 +193,8 @@ static int search_deny(struct elf_search *s, const struct elf_file *f, struct re
 {
 	if (s->by_address && !s->chosen)
 		return deny(why, -EINVAL, "%s has no function at %s; an address is the one that "
-			    "nm(1) prints", f->path, s->symbol);
+			    "nm(1) prints, or of a stripped file \"readelf --debug-dump=frames\", "
+			    "behind pc=", f->path, s->symbol);
 	if (s->chosen)
 		return deny(why, -EINVAL, "%s: \"%s\" is an IFUNC: when a program begins, the code "
 			    "behind the name is chosen for the CPU, and the symbol is the chooser; "
@@ -147,6 +205,9 @@ static int search_deny(struct elf_search *s, const struct elf_file *f, struct re
 	if (s->imported)
 		return deny(why, -EINVAL, "%s has no function \"%s\", it uses the one of a shared "
 			    "object: name that file, see ldd(1)", f->path, s->symbol);
+	if (*s->other)
+		return deny(why, -EINVAL, "%s has no function \"%s\", but %s", f->path, s->symbol,
+			    s->other);
 	nearest_begin(&s->near, s->symbol);
 	s->guessing = true;
 	search_file(s, f);
@@ -180,6 +241,8 @@ static int search_run(struct elf_search *s, const struct elf_file *f, uint64_t p
 	int err;
 
 	search_file(s, f);
+	if (!s->n && !s->chosen && s->by_address)
+		search_frames(s, f);
 	if (!s->n || s->chosen)
 		return search_deny(s, f, why);
 	if (s->n > 1)
@@ -204,6 +267,7 @@ int elf_symbol_find(int fd, const char *path, const char *symbol, uint64_t plus,
 
 	if (!err) {
 		s->symbol = symbol;
+		s->len = strcspn(symbol, "@");
 		s->by_address = !strncmp(symbol, "0x", 2);
 	}
 	if (!err && s->by_address && number_parse(symbol, 16, UINT64_MAX, &s->address))

@@ -264,6 +264,10 @@ refused() {
 @test "what is no place for a probe is refused, with the reason" {
 	libc=$(ldd /bin/bash | awk '$1 == "libc.so.6" { print $3 }')
 	refused "uprobe:$PROGRAM:load_cal" "*$PROGRAM has no function \"load_cal\" (did you mean \"load_call\"?)*"
+	version=$(nm -D "$libc" | awk '$3 ~ /^malloc@@/ { sub(/.*@@/, "", $3); print $3 }')
+	refused "uprobe:$libc:malloc@@GLIBC_0.1" "*has no function \"malloc@@GLIBC_0.1\", but malloc@@$version*"
+	counts -p "uprobe:$libc:malloc" -p "uprobe:$libc:malloc@@$version" true
+	[ "${counts[0]}" -eq "${counts[1]}" ]
 	refused "uprobe:$libc:mallok" '*has no function "mallok" (did you mean "malloc"?); it is stripped*'
 	refused "uprobe:$libc:memcpy" '*"memcpy" is an IFUNC*name the chosen function*'
 	refused "uprobe:$libc:environ" '*"environ" in */libc.so.6 is no function*'
@@ -345,6 +349,9 @@ has_rows() { [ "$(wc -l <rows)" -ge 2 ]; }
 	[ $((counts[0] + counts[1])) -eq 3 ]
 	strip many
 	refused uprobe:many:main '*it is stripped*'
+	refused uprobe:many:0x1 '*has no function at 0x1; *readelf --debug-dump=frames*'
+	counts -p "uprobe:many:${at[0]}" -p "uprobe:many:${at[1]}" ./many
+	[ $((counts[0] + counts[1])) -eq 3 ]
 }
 
 @test "paths with colons, commas and blanks" {

@@ -113,10 +113,15 @@ static int free_file(void **state)
 /* Looks for both kinds of places.  A refusal has a reason. */
 static void look(int fd, const char *symbol, uint64_t *offset, int *usdt)
 {
-	uint64_t site[2], semaphore[2];
+	uint64_t site[2], semaphore[2], unused;
 	struct reason why = { "" };
 	int err = elf_symbol_find(fd, "a", symbol, 0, offset, &why);
 
+	(void)elf_symbol_find(fd, "a", "0x1", 0, &unused, &why);
+	(void)elf_symbol_find(fd, "a", "main@@V", 0, &unused, &why);
+	why.text[0] = '\0';
+	if (err)
+		err = elf_symbol_find(fd, "a", symbol, 0, offset, &why);
 	if (err) {
 		assert_true(err == -EINVAL || err == -ENOMEM);
 		assert_true(err != -EINVAL || *why.text);
@@ -142,6 +147,63 @@ static void test_places(void **state)
 	assert_int_equal(elf_symbol_find(fd, "a", "plaec", 0, &offset, &why), -EINVAL);
 	assert_contains(why.text, "(did you mean \"place\"?)");
 	close(fd);
+}
+
+/* Finds a function in a file of the scratch folder, or has the reason. */
+static int find_in(const char *file, const char *symbol, uint64_t *offset, struct reason *why)
+{
+	int fd = open(scratch_file(file), O_RDONLY | O_CLOEXEC);
+	int err = elf_symbol_find(fd, file, symbol, 0, offset, why);
+
+	close(fd);
+	return err;
+}
+
+/* Of a stripped program only unwind tables know where functions begin. */
+static void test_stripped(void **state)
+{
+	struct reason why = { "" };
+	uint64_t named = 0, address = 0;
+	char *text;
+	size_t n;
+
+	assert_int_equal(scratch_run("printf 'int f(int i) { return i + 1; } "
+				     "int main(void) { return f(-1); }' >s.c && "
+				     "${CC:-cc} -fasynchronous-unwind-tables -o s s.c && "
+				     "nm s | awk '$3 == \"f\" { printf \"0x\" $1 }' >at && "
+				     "strip -o stripped s"), 0);
+	text = scratch_read("at", &n);
+	assert_int_equal(find_in("s", "f", &named, &why), 0);
+	assert_int_equal(find_in("stripped", "f", &address, &why), -EINVAL);
+	assert_contains(why.text, "write the address of another one");
+	assert_int_equal(find_in("stripped", text, &address, &why), 0);
+	assert_true(address == named);
+	text[n - 1] ^= 1;
+	assert_int_equal(find_in("stripped", text, &address, &why), -EINVAL);
+	assert_contains(why.text, "readelf --debug-dump=frames");
+	free(text);
+}
+
+static void test_versions(void **state)
+{
+	struct reason why = { "" };
+	uint64_t old, new, other;
+
+	assert_int_equal(scratch_run("printf '__asm__(\".symver f1, f@V1; .symver f2, f@@V2\");"
+				     "int f1(void) { return 1; } int f2(void) { return 2; }' >v.c; "
+				     "printf 'V1 { global: f; local: *; }; V2 { } V1;' >v.map; "
+				     "${CC:-cc} -shared -fPIC -Wl,--version-script=v.map -o v v.c && "
+				     "strip v"), 0);
+	assert_int_equal(find_in("v", "f@@V2", &new, &why), 0);
+	assert_int_equal(find_in("v", "f@V1", &old, &why), 0);
+	assert_int_equal(find_in("v", "f@V2", &other, &why), 0);
+	assert_true(other == new && old != new);
+	assert_int_equal(find_in("v", "f", &other, &why), -EINVAL);
+	assert_int_equal(find_in("v", "f@@V1", &other, &why), -EINVAL);
+	assert_contains(why.text, "v has no function \"f@@V1\", but f@");
+	assert_contains(why.text, "f@V1");
+	assert_contains(why.text, "f@@V2");
+	assert_int_equal(find_in("v", "g@@V1", &other, &why), -EINVAL);
 }
 
 /* Writes a damaged copy and looks into it; the places may only be found or refused. */
@@ -183,7 +245,8 @@ int main(void)
 {
 #define T(f) cmocka_unit_test(f)
 	const struct CMUnitTest tests[] = {
-		T(test_names), T(test_specifiers), T(test_places), T(test_damage),
+		T(test_names), T(test_specifiers), T(test_places), T(test_stripped),
+		T(test_versions), T(test_damage),
 	};
 
 	return cmocka_run_group_tests_name("lib_probe", tests, make_file, free_file);
