@@ -22,10 +22,19 @@ static const struct pmc_cpuinfo *machine_info(void)
 	return pmc_cpuinfo(&info) == 0 ? info : &none;
 }
 
-/* Only the hardware's events and registers have descriptions. */
-static bool class_is_described(enum pmc_class class)
+/* The page that describes the events of a class; NULL: the library prints a line for each. */
+static const char *class_page(enum pmc_class class)
 {
-	return class != PMC_CLASS_SOFT && class != PMC_CLASS_TSC;
+	switch (class) {
+	case PMC_CLASS_SOFT:
+		return "pmc.soft(3)";
+	case PMC_CLASS_TSC:
+		return "pmc.tsc(3)";
+	case PMC_CLASS_BREAKPOINT:
+		return "pmc.breakpoint(3)";
+	default:
+		return NULL;
+	}
 }
 
 static char char_fold(char c)
@@ -34,38 +43,57 @@ static char char_fold(char c)
 }
 
 /* Event names differ in more than case and these signs, so those are not compared. */
-static bool name_contains(const char *name, const char *substr)
+static bool name_contains(const char *name, const char *substr, size_t len)
 {
 	do {
 		size_t i = 0;
 
-		while (substr[i] && char_fold(name[i]) == char_fold(substr[i]))
+		while (i < len && char_fold(name[i]) == char_fold(substr[i]))
 			i++;
-		if (!substr[i])
+		if (i == len)
 			return true;
 	} while (*name++);
 	return false;
 }
 
-/* Does an event's name contain `substr`?  With `described` only events with a description count. */
-static bool events_any(const char *substr, bool described)
+/* Calls `print` for names of a class that contain the beginning of `substr`; their number, or -1. */
+static int class_each(enum pmc_class class, const char *substr, size_t len,
+		      void (*print)(enum pmc_class class, int letter, const char *name), int letter)
+{
+	const char **names;
+	int count, found = 0;
+
+	if (pmc_event_names_of_class(class, &names, &count) != 0)
+		return -1;
+	for (int n = 0; n < count; n++) {
+		if (!name_contains(names[n], substr, len))
+			continue;
+		found++;
+		if (print)
+			print(class, letter, names[n]);
+	}
+	free(names);
+	return found;
+}
+
+static bool events_any(const char *substr, size_t len)
 {
 	const struct pmc_cpuinfo *info = machine_info();
 	bool found = false;
 
-	for (uint32_t i = 0; i < info->pm_nclass && !found; i++) {
-		enum pmc_class class = info->pm_classes[i].pm_class;
-		const char **names;
-		int count;
-
-		if ((described && !class_is_described(class)) ||
-		    pmc_event_names_of_class(class, &names, &count) != 0)
-			continue;
-		for (int n = 0; n < count && !found; n++)
-			found = name_contains(names[n], substr);
-		free(names);
-	}
+	for (uint32_t i = 0; i < info->pm_nclass && !found; i++)
+		found = class_each(info->pm_classes[i].pm_class, substr, len, NULL, 0) > 0;
 	return found;
+}
+
+/* What events' names contain: of perf's plurals, as page-faults, all but the last letter. */
+static size_t events_part(const char *substr)
+{
+	size_t len = strlen(substr);
+
+	if (len > 2 && char_fold(substr[len - 1]) == 's' && !events_any(substr, len))
+		return len - 1;
+	return len;
 }
 
 static bool class_is_known(const char *word)
@@ -84,10 +112,6 @@ static bool class_is_known(const char *word)
 /* Nothing was listed: prints the reason. */
 static int events_explain_none(const char *substr)
 {
-	if (events_any(substr, false))
-		return fail(EX_USAGE, "ERROR: no event that matches \"%s\" has a description: only "
-			    "the hardware's have one; \"pmc list-events %s\" lists the names",
-			    substr, substr);
 	if (class_is_known(substr))
 		return fail(EX_USAGE, "ERROR: no event matches \"%s\", which is a class; "
 			    "\"pmccontrol -L\" lists the events of each", substr);
@@ -95,47 +119,54 @@ static int events_explain_none(const char *substr)
 		    "list-events\" lists the events, \"pmccontrol -L\" by class", substr);
 }
 
-static int class_print_names(enum pmc_class class, const char *substr)
+static void name_print(enum pmc_class class, int letter, const char *name)
 {
-	const char **names;
-	int count;
-
-	if (pmc_event_names_of_class(class, &names, &count) != 0)
-		return fail_pmc(EX_OSERR, "ERROR: Cannot list the events of class %s",
-				pmc_name_of_class(class));
-	for (int i = 0; i < count; i++) {
-		if (!substr || strcasestr(names[i], substr))
-			printf("\t%s\n", names[i]);
-	}
-	free(names);
-	return 0;
+	printf("\t%s\n", name);
 }
 
 int events_print(const char *substr)
 {
 	const struct pmc_cpuinfo *info = machine_info();
-	int code = 0;
+	size_t len = substr ? events_part(substr) : 0;
 
-	if (substr && !events_any(substr, false))
+	if (substr && !events_any(substr, len))
 		return events_explain_none(substr);
-	for (uint32_t i = 0; i < info->pm_nclass && !code; i++)
-		code = class_print_names(info->pm_classes[i].pm_class, substr);
-	return code ? code : opt_flush_stdout();
+	for (uint32_t i = 0; i < info->pm_nclass; i++) {
+		enum pmc_class class = info->pm_classes[i].pm_class;
+
+		if (class_each(class, substr ? substr : "", len, name_print, 0) < 0)
+			return fail_pmc(EX_OSERR, "ERROR: Cannot list the events of class %s",
+					pmc_name_of_class(class));
+	}
+	return opt_flush_stdout();
+}
+
+/* In the form of the library's descriptions. */
+static void name_refer(enum pmc_class class, int letter, const char *name)
+{
+	const char *form = letter == 'u' ? "%s:\tsee %s\n" : letter == 'U' ? "%s:\nsee %s\n" :
+			   "name: %s\n\tdesc: see %s\n";
+
+	printf(form, name, class_page(class));
 }
 
 int events_describe(int letter, const char *substr)
 {
-	if (!events_any("", true))
-		return fail(EX_UNAVAILABLE, "ERROR: no event of this machine has a description: it "
-			    "has no hardware counters; \"pmc list-events\" without options lists "
-			    "the events of its software");
-	if (!events_any(substr, true))
+	const struct pmc_cpuinfo *info = machine_info();
+	size_t len = events_part(substr);
+	char part[256];
+
+	if (!events_any(substr, len))
 		return events_explain_none(substr);
+	snprintf(part, sizeof(part), "%.*s", (int)len, substr);
 	if (letter == 'u')
-		pmc_pmu_print_counter_desc(substr);
+		pmc_pmu_print_counter_desc(part);
 	else if (letter == 'U')
-		pmc_pmu_print_counter_desc_long(substr);
+		pmc_pmu_print_counter_desc_long(part);
 	else
-		pmc_pmu_print_counter_full(substr);
+		pmc_pmu_print_counter_full(part);
+	for (uint32_t i = 0; i < info->pm_nclass; i++)
+		if (class_page(info->pm_classes[i].pm_class))
+			class_each(info->pm_classes[i].pm_class, substr, len, name_refer, letter);
 	return opt_flush_stdout();
 }

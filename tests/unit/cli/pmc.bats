@@ -17,6 +17,10 @@ pmc() { fake pmc "$@"; }
 	gives 0 $'\tCLOCK.HARD\n\tLOCK "FAILED"\n\tTSC\n\tLOCK "FAILED"' pmc list-events
 	gives 0 $'\tTSC' pmc list-events tsc
 	gives 0 $'\tLOCK "FAILED"\n\tLOCK "FAILED"' pmc list-events failed
+	for spelling in clock-hard clock_hard 'clock hard' clock-hards; do
+		gives 0 $'\tCLOCK.HARD' pmc list-events "$spelling"
+		gives_like 0 *$'CLOCK.HARD:\tsee pmc.soft(3)' pmc list-events -u "$spelling"
+	done
 	for option in -u -U -f --desc --long-desc --full; do
 		gives 64 'pmc: ERROR: event or event substring required when option provided' pmc list-events $option
 	done
