@@ -56,7 +56,7 @@ static bool name_contains(const char *name, const char *substr, size_t len)
 	return false;
 }
 
-/* Calls `print` for names of a class that contain the beginning of `substr`; their number, or -1. */
+/* Calls `print` for names of a class that contain `len` bytes of it; their number, or -1. */
 static int class_each(enum pmc_class class, const char *substr, size_t len,
 		      void (*print)(enum pmc_class class, int letter, const char *name), int letter)
 {

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "cli/common/common.h"
 #include "measure.h"
@@ -18,11 +19,36 @@ struct event_group {
 	char text[];
 };
 
-/* In PMU/terms/, before the second slash: the comma separates terms. */
+/* The characters of a probe's kind with its colon: a path follows, and may have commas.  Or 0. */
+static size_t member_probe(const char *text)
+{
+	static const char *const kinds[] = { "uprobe:", "uretprobe:", "usdt:" };
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (!strncasecmp(text, kinds[i], strlen(kinds[i])))
+			return strlen(kinds[i]);
+	return 0;
+}
+
+/* Behind a path there are so many colons. */
+static bool member_has_place(const char *text, const char *end, unsigned int colons)
+{
+	while (colons && text < end)
+		colons -= *text++ == ':';
+	return !colons;
+}
+
+/*
+ * In PMU/terms/, before the second slash, the comma separates terms; and before the last colon of a
+ * probe's name it is the path's.
+ */
 static bool member_is_open(const char *text, size_t len)
 {
 	const char *slash = memchr(text, '/', len), *end = text + len;
+	size_t probe = member_probe(text);
 
+	if (probe)
+		return !member_has_place(text + probe, end, probe == strlen("usdt:") ? 2 : 1);
 	if (!slash || slash == text || memchr(text, ':', (size_t)(slash - text)))
 		return false;
 	return !memchr(slash + 1, '/', (size_t)(end - slash - 1));

@@ -102,6 +102,17 @@ static bool pair_is_last(const char *text)
 	return text[len] == '=' && evspec_same_n(text, len, "filter");
 }
 
+/* A second value for one key would have to replace the first one, or be mixed with it. */
+static int pairs_check(const struct evspec_pair *pairs, unsigned int n, struct reason *why)
+{
+	const struct evspec_pair *last = &pairs[n - 1];
+
+	for (unsigned int i = 0; i + 1 < n; i++)
+		if (evspec_same(pairs[i].key, last->key) && (pairs[i].value || last->value))
+			return deny(why, -EINVAL, "%s is given twice: leave one out", last->key);
+	return 0;
+}
+
 /* Cuts "a=1,b,c=x" at commas up to `end`, which becomes the string's NUL. */
 static int pairs_split(char *text, struct evspec_pair *pairs, unsigned int *count,
 		       struct reason *why)
@@ -123,7 +134,8 @@ static int pairs_split(char *text, struct evspec_pair *pairs, unsigned int *coun
 			*equals++ = '\0';
 		p->key = text;
 		p->value = equals;
-		(*count)++;
+		if (pairs_check(pairs, ++*count, why))
+			return -EINVAL;
 	}
 	return 0;
 }

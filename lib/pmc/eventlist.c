@@ -90,12 +90,22 @@ struct printer {
 	const char *pmu;
 };
 
+/* As in specifiers, case and some signs are the same. */
+static bool printer_wants(const struct printer *p, const char *name)
+{
+	size_t n = p->substr ? strlen(p->substr) : 0;
+
+	while (n && *name && !evspec_same_n(name, n, p->substr))
+		name++;
+	return !n || *name;
+}
+
 static int printer_event(void *arg, const struct event *event)
 {
 	struct printer *p = arg;
 	const char *more = event->more;
 
-	if (p->substr && !strcasestr(event->name, p->substr))
+	if (!printer_wants(p, event->name))
 		return 0;
 	switch (p->style) {
 	case STYLE_NAME:

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-/* The index in the filter that the message is about; `caret`: the blanks before the kernel's "^". */
+/* The index that the message is about; `caret`: the blanks before the kernel's "^". */
 size_t filter_place(const char *filter, size_t caret, const char *message);
 
 #endif

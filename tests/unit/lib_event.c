@@ -91,6 +91,11 @@ static void test_qualifiers(void **state)
 	assert_string_equal(spec.quals[4].key, "");
 	assert_int_equal(evspec_parse("a", &intel, &spec, &why), 0);
 	assert_int_equal(spec.nquals, 0);
+	bad("a,period=3,period=5", "period is given twice");
+	bad("a,Period=3,usr,PERIOD=3", "PERIOD is given twice");
+	bad("a,branch=any,branch", "branch is given twice");
+	bad("cpu/event=1,umask=2,event=3/", "event is given twice");
+	assert_int_equal(evspec_parse("a,usr,usr,os", &intel, &spec, &why), 0);
 }
 
 /* A slash behind "breakpoint:" is part of the event. */

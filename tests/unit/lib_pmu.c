@@ -372,40 +372,6 @@ static void test_perf_spellings(void **state)
 	refused(&none, "nonsense:u", "unknown event \"nonsense\"");
 }
 
-/* Names with a colon are tracepoints; those of another PMU or without a count have their reason. */
-static void test_mistaken_names(void **state)
-{
-	static struct machine_event tracepoints[] = {
-		{ "sched:sched_switch", 0, 0 }, { "syscalls:sys_enter_openat", 0, 0 },
-	};
-	static struct machine_event registers[] = { { "MSR-TSC", PMC_EV_MSR_FIRST, 0 } };
-	struct machine none = machine(PMC_CLASS_TRACEPOINT, ""), cpu = machine(PMC_CLASS_IAP, "cpu");
-
-	none.tracepoint = (struct machine_events){ tracepoints, 2 };
-	none.msr = (struct machine_events){ registers, 1 };
-	refused(&none, "SYSCALLS:sys_enter_openat",
-		"\"SYSCALLS:sys_enter_openat\" (did you mean \"syscalls:sys_enter_openat\"?)");
-	refused(&none, "sched:Sched_Switch", "(did you mean \"sched:sched_switch\"?)");
-	refused(&none, "sched:Sched_Switch,os", "(did you mean \"sched:sched_switch\"?)");
-	refused(&none, "syscalls:sys_enter_open*", "(did you mean \"syscalls:sys_enter_openat\"?)");
-	refused(&none, "sched:sched_switch ", "(did you mean \"sched:sched_switch\"?)");
-	refused(&none, "NOSUCH:nosuch", "names with a colon are tracepoints, of which \"pmc list-");
-	refused(&none, "NOSUCH:nosuch", "and events of hardware counters, of which there are none");
-	refused(&none, "dummy", "for perf it counts nothing, but carries records");
-	refused(&none, "bpf-output:u", "for perf it counts nothing, but carries records");
-	refused(&none, "msr/tsc/", "registers have names of their own: write MSR-TSC");
-	refused(&none, "msr/smi/", "registers have names of their own: MSR-NAME");
-	refused(&cpu, "dummy", "for perf it counts nothing");
-	cpu.tracepoint = none.tracepoint;
-	cpu.cpu.classes[cpu.cpu.nclass++].class = PMC_CLASS_TRACEPOINT;
-	refused(&cpu, "sched:Sched_Switch", "(did you mean \"sched:sched_switch\"?)");
-	none.cpu.classes[2].class = PMC_CLASS_PROBE;
-	assert_int_equal(resolved(&none, "UPROBE:/a:f").probe, WIRE_PROBE_UPROBE);
-	assert_int_equal(resolved(&none, "uprobe:/a:u").probe, WIRE_PROBE_UPROBE);
-	refused(&none, "kprobe:vfs_read:u", "a probe, which is a place in the kernel: leave \":u\"");
-	refused(&none, "kprobe:a:b", "write kprobe:FUNCTION");
-}
-
 static void test_raw_long_name(void **state)
 {
 	const struct machine l = machine(PMC_CLASS_IAP, "cpu");
@@ -612,8 +578,7 @@ int main(void)
 #define T(f) cmocka_unit_test(f)
 	const struct CMUnitTest tests[] = {
 		T(test_field_parse), T(test_field_set), T(test_names), T(test_qualifiers),
-		T(test_arm), T(test_operation), T(test_raw), T(test_mistaken_names),
-		T(test_raw_long_name), T(test_generic),
+		T(test_arm), T(test_operation), T(test_raw), T(test_raw_long_name), T(test_generic),
 		T(test_sampling), T(test_perf_spellings),
 		T(test_uncore), T(test_uncore_cycles), T(test_uncore_list),
 		T(test_kinds),

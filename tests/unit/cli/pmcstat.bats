@@ -415,6 +415,18 @@ for row in rows:
 		END { exit !(rows && sum == rows * 1000 && !bad) }' all
 }
 
+@test "a group's probes: commas of a path separate no members, those behind the function do" {
+	run -0 pmcstat -p '{uprobe:w,y:fn,hw-a}' -p '{hw-b,USDT:l,m:p:n,usr,uretprobe:w,f,g:h}' true
+	sed -n 's/^allocate \([^ ]*\).*/\1/p' calls >members
+	diff members - <<-'end'
+		uprobe:w,y:fn
+		hw-a
+		hw-b
+		USDT:l,m:p:n,usr
+		uretprobe:w,f,g:h
+	end
+}
+
 @test "CPUs of several kinds: an event of processes is counted on each, and summed; in groups; samples have no sum" {
 	run -0 pmcstat -p tsc -p '{kind,a}' -p kind2 true
 	[ "$(xargs -n 1 <<<"${lines[0]#\#}" | xargs)" = "p/tsc p/kind p/big/kind/ p/little/kind/ p/a p/kind2 p/big/kind2/ p/little/kind2/" ]
