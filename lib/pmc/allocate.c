@@ -24,6 +24,23 @@ static void pages_take(const struct wire_allocate_rep *rep, struct exchange *x)
 	client_exchange_close(x);
 }
 
+/* The request, and what follows from it. */
+static int allocate_exchange(struct exchange *x, pmc_id_t *pmcid, struct reason *why)
+{
+	const struct wire_allocate_rep *rep = x->payload;
+	int err;
+
+	pthread_mutex_lock(&pmc_lib.handles);
+	err = group_reserve(why) ?: client_exchange(&pmc_lib, x, why);
+	if (!err) {
+		pages_take(rep, x);
+		group_note(rep->pmcid, x->request);
+		*pmcid = rep->pmcid;
+	}
+	pthread_mutex_unlock(&pmc_lib.handles);
+	return err;
+}
+
 int allocate_member(const char *spec, const struct wire_allocate_req *how, pmc_id_t *pmcid,
 		    struct reason *why)
 {
@@ -52,14 +69,10 @@ int allocate_member(const char *spec, const struct wire_allocate_req *how, pmc_i
 	/* System scope sees descendants anyway; FreeBSD's pmcstat passes both. */
 	if (PMC_IS_SYSTEM_MODE(req.mode))
 		req.flags &= ~(uint32_t)PMC_F_DESCENDANTS;
-	err = client_exchange(&pmc_lib, &x, why);
+	err = allocate_exchange(&x, pmcid, why);
 	if (x.send_fd >= 0)
 		close(x.send_fd);
-	if (err)
-		return err;
-	pages_take(&rep, &x);
-	*pmcid = rep.pmcid;
-	return 0;
+	return err;
 }
 
 /* The other members of a group, which ends with its first, are found to be void when next read. */
@@ -76,11 +89,14 @@ static void table_remove(pmc_id_t pmcid)
 int allocate_undo(pmc_id_t pmcid, struct reason *why)
 {
 	struct wire_id_req req = { .pmcid = pmcid };
-	int err = client_request(&pmc_lib, WIRE_OP_PMCRELEASE, &req, sizeof(req), -1, why);
+	int err;
 
-	if (err)
-		return err;
-	table_remove(pmcid);
-	group_forget(pmcid);
-	return 0;
+	pthread_mutex_lock(&pmc_lib.handles);
+	err = client_request(&pmc_lib, WIRE_OP_PMCRELEASE, &req, sizeof(req), -1, why);
+	if (!err) {
+		table_remove(pmcid);
+		group_forget(pmcid);
+	}
+	pthread_mutex_unlock(&pmc_lib.handles);
+	return err;
 }

@@ -527,14 +527,18 @@ static void client_fork_prepare(void)
 {
 	sigdefer_begin();
 	pthread_mutex_lock(&pmc_lib.init);
+	pthread_mutex_lock(&pmc_lib.handles);
 	pthread_mutex_lock(&pmc_lib.io);
 	pthread_mutex_lock(&pmc_lib.table);
+	pthread_mutex_lock(&pmc_lib.groups);
 }
 
 static void client_fork_parent(void)
 {
+	pthread_mutex_unlock(&pmc_lib.groups);
 	pthread_mutex_unlock(&pmc_lib.table);
 	pthread_mutex_unlock(&pmc_lib.io);
+	pthread_mutex_unlock(&pmc_lib.handles);
 	pthread_mutex_unlock(&pmc_lib.init);
 	sigdefer_end();
 }
@@ -546,8 +550,10 @@ static void client_fork_parent(void)
 static void client_fork_child(void)
 {
 	pthread_mutex_init(&pmc_lib.init, NULL);
+	pthread_mutex_init(&pmc_lib.handles, NULL);
 	pthread_mutex_init(&pmc_lib.io, NULL);
 	pthread_mutex_init(&pmc_lib.table, NULL);
+	pthread_mutex_init(&pmc_lib.groups, NULL);
 	read_forget_thread();
 	if (pmc_lib.state == LIB_UP) {
 		read_share_reset(&pmc_lib.reads);

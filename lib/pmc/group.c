@@ -12,6 +12,7 @@
 #include "allocate.h"
 #include "client.h"
 #include "group.h"
+#include "lib/base/array.h"
 
 _Static_assert(PMC_GROUP_MAX_MEMBERS == WIRE_GROUP_MAX, "one size of groups");
 
@@ -23,6 +24,51 @@ struct group {
 	pmc_id_t member[WIRE_GROUP_MAX];	/* the leader first, once there is one */
 	bool led, committed;
 };
+
+/* What members of a group must have in common. */
+struct group_candidate {
+	pmc_id_t pmcid;
+	uint32_t mode, cpu, flags;
+};
+
+/* --- PMCs for groups, under the lock of the list ---------------------------------------------- */
+
+static struct group_candidate *candidate_find(pmc_id_t pmcid)
+{
+	for (unsigned int i = 0; i < pmc_lib.ncandidates; i++)
+		if (pmc_lib.candidate[i].pmcid == pmcid)
+			return &pmc_lib.candidate[i];
+	return NULL;
+}
+
+static void candidate_drop(pmc_id_t pmcid)
+{
+	struct group_candidate *c = candidate_find(pmcid);
+
+	if (c)
+		*c = pmc_lib.candidate[--pmc_lib.ncandidates];
+}
+
+int group_reserve(struct reason *why)
+{
+	int err;
+
+	pthread_mutex_lock(&pmc_lib.groups);
+	err = array_reserve(pmc_lib.candidate, pmc_lib.candidate_room, pmc_lib.ncandidates + 1);
+	pthread_mutex_unlock(&pmc_lib.groups);
+	return err ? deny(why, -ENOMEM, "no memory for a list of PMCs") : 0;
+}
+
+void group_note(pmc_id_t pmcid, const struct wire_allocate_req *how)
+{
+	pthread_mutex_lock(&pmc_lib.groups);
+	candidate_drop(pmcid);
+	if (how->group)
+		pmc_lib.candidate[pmc_lib.ncandidates++] = (struct group_candidate){
+			.pmcid = pmcid, .mode = how->mode, .cpu = how->cpu, .flags = how->flags,
+		};
+	pthread_mutex_unlock(&pmc_lib.groups);
+}
 
 /* --- the list, under its lock ----------------------------------------------------------------- */
 
@@ -65,14 +111,23 @@ static uint32_t group_place(const struct group *g, pmc_id_t pmcid)
 	return at;
 }
 
+/* The leader of a committed group takes all members along. */
+static void group_end(struct group *g)
+{
+	for (uint32_t i = 0; i < g->n; i++)
+		candidate_drop(g->member[i]);
+	*g = (struct group){ .next = g->next };
+}
+
 void group_forget(pmc_id_t pmcid)
 {
 	pthread_mutex_lock(&pmc_lib.groups);
+	candidate_drop(pmcid);
 	for (struct group *g = pmc_lib.group; g; g = g->next) {
 		uint32_t place = group_place(g, pmcid);
 
 		if (place < g->n && g->committed)
-			*g = (struct group){ .next = g->next };
+			group_end(g);
 		else if (place < g->n)
 			group_remove(g, place);
 	}
@@ -102,9 +157,36 @@ static int group_deny_id(uint32_t id, struct reason *why)
 		    "leader ends it", id);
 }
 
+/* As the daemon will see it when the group is committed, with the leader first. */
+static int group_check(const struct group *g, pmc_id_t pmcid, bool leader, struct reason *why)
+{
+	const struct group_candidate *c = candidate_find(pmcid), *other;
+
+	if (!c)
+		return deny(why, -EINVAL, "0x%08x is no PMC that pmc_allocate_group() has "
+			    "allocated", pmcid);
+	for (uint32_t i = 0; i < g->n; i++) {
+		other = candidate_find(g->member[i]);
+		if (!other)
+			continue;
+		if (c->mode != other->mode)
+			return deny(why, -EINVAL, "all members of a group have one mode: 0x%08x "
+				    "has another one than 0x%08x", pmcid, other->pmcid);
+		if (PMC_IS_SYSTEM_MODE(c->mode) && c->cpu != other->cpu)
+			return deny(why, -EINVAL, "all members of a group count one CPU: %u, not "
+				    "%u", other->cpu, c->cpu);
+		if ((leader && other->flags & ~c->flags & PMC_F_DESCENDANTS) ||
+		    (!i && g->led && c->flags & ~other->flags & PMC_F_DESCENDANTS))
+			return deny(why, -EINVAL, "PMC_F_DESCENDANTS of a group is a flag of its "
+				    "leader, which does not have it");
+	}
+	return 0;
+}
+
 static int group_insert(uint32_t id, pmc_id_t pmcid, bool leader, struct reason *why)
 {
 	struct group *g = id ? group_find(id) : NULL;
+	int err;
 
 	if (!g)
 		return group_deny_id(id, why);
@@ -119,6 +201,9 @@ static int group_insert(uint32_t id, pmc_id_t pmcid, bool leader, struct reason 
 			    g->member[0]);
 	if (g->n == WIRE_GROUP_MAX)
 		return deny(why, -EINVAL, "a group has at most %u members", WIRE_GROUP_MAX);
+	err = group_check(g, pmcid, leader, why);
+	if (err)
+		return err;
 	g->member[g->n++] = pmcid;
 	if (leader) {
 		memmove(&g->member[1], &g->member[0], (g->n - 1) * sizeof(g->member[0]));

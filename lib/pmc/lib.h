@@ -30,9 +30,11 @@ enum lib_state {
 
 /*
  * `io` protects the connection, the members behind it, and is held for a round trip.  `table`
- * serializes changes of `reads`; its readers take no lock.  `init` serializes pmc_init(), which
- * alone writes the members behind it.  The locks are taken in the order init, io, table, and only
- * between sigdefer_begin() and sigdefer_end().
+ * serializes changes of `reads`; its readers take no lock.  `groups` protects the lists of group.c.
+ * `handles` is held from the request that allocates or releases a PMC until the tables and lists
+ * know it, because the daemon may give a released handle to another thread at once.  `init`
+ * serializes pmc_init(), which alone writes the members behind it.  The locks are taken in the
+ * order init, handles, io, table, groups, and only between sigdefer_begin() and sigdefer_end().
  */
 struct lib {
 	pthread_mutex_t io;
@@ -52,8 +54,12 @@ struct lib {
 	uint32_t *unplaced;		/* PMCs that have no place on the page, … */
 	size_t nunplaced, unplaced_room; /* … under the lock `table` as well */
 
+	pthread_mutex_t handles;
+
 	pthread_mutex_t groups;
 	struct group *group;		/* a list; group.c */
+	struct group_candidate *candidate; /* PMCs that were allocated for groups */
+	unsigned int ncandidates, candidate_room;
 	uint32_t group_ids;		/* given out so far */
 
 	pthread_mutex_t init;

@@ -14,6 +14,7 @@ $(UNIT_UTIL_A): $(patsubst %.c,$(O)/obj/%.o,$(wildcard tests/unit/util/*.c))
 $(foreach name,$(patsubst tests/unit/%.c,%,$(wildcard tests/unit/lib_*.c)),\
 	$(eval UNIT_OBJS_$(name) := $(UNIT_UTIL_A) $(LIBPMC_A) $(BASE_A)))
 UNIT_LIBS_lib_refused := -Wl,--wrap=connect
+UNIT_LIBS_lib_group := -Wl,--wrap=client_table_change
 UNIT_OBJS_lib_pctr := $(LIBPCTR_OBJS)
 UNIT_OBJS_lib_openbsd := $(LIBPCTR_OBJS)
 UNIT_OBJS_ktr_rings := $(LIBKTR_A)

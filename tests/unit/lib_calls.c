@@ -86,8 +86,14 @@ static int call_allocate_group(void)
 static int call_commit_group(void)
 {
 	uint32_t group;
+	pmc_id_t other;
 
-	return pmc_group_create(&group) || pmc_group_add(group, FAKE_ID + 1, 0) ||
+	daemon_->other = 1;
+	if (pmc_allocate_group("PAGE_FAULT.ALL", PMC_MODE_TC, 0, PMC_CPU_ANY, &other, 0))
+		return -1;
+	daemon_->other = 0;
+	return call_allocate_group() ||
+	       pmc_group_create(&group) || pmc_group_add(group, FAKE_ID + 1, 0) ||
 	       pmc_group_add(group, FAKE_ID, 1) || pmc_group_commit(group) ||
 	       pmc_group_commit(group) || pmc_group_release(&(pmc_id_t){ FAKE_ID }, 1);
 }

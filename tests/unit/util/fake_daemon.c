@@ -150,7 +150,9 @@ static void on_overflows(struct fake *f, const void *req, struct answer *a)
 
 static void on_allocate(struct fake *f, const void *req, struct answer *a)
 {
-	struct wire_allocate_rep rep = { .pmcid = FAKE_ID, .pos = 0, .nfds = 2, .ncpu = FAKE_NCPU };
+	struct wire_allocate_rep rep = {
+		.pmcid = FAKE_ID + f->other, .pos = 0, .nfds = 2, .ncpu = FAKE_NCPU,
+	};
 
 	memcpy(&f->allocate, req, sizeof(f->allocate));
 	put(a, &rep, sizeof(rep));

@@ -13,7 +13,7 @@
 
 #define FAKE_NCPU 2u
 #define FAKE_NPMC 3u
-#define FAKE_ID	  0xfff30f00u	/* of every PMC it allocates */
+#define FAKE_ID	  0xfff30f00u	/* of every PMC it allocates, plus `other` */
 
 enum fake_fault {
 	FAKE_NO_FAULT,
@@ -51,6 +51,7 @@ struct fake {
 	const char *pmu;		/* of class PERF, which is there if it is not NULL */
 	int start_fd;			/* what START hands out, `start_fds` times */
 	uint64_t value;			/* what RW answers */
+	uint32_t other;			/* added to the handles of PMCs */
 	uint32_t gates;			/* the number of gates that GATES claims; it sends two */
 
 	uint32_t policies;		/* rules that POLICY has */
