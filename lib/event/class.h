@@ -61,6 +61,8 @@ const struct event_class *class_of(uint32_t class);
 /* Takes the qualifiers usr and os: 1; 0: it is another one; -EINVAL: it has a value. */
 int class_side_take(const struct evspec_pair *qual, struct wire_allocate_req *req,
 		    struct reason *why);
+/* Behind the qualifiers that a class has, for one that samples. */
+#define CLASS_SAMPLES ", and for samples those of pmc.perf(3)"
 /* Refuses a qualifier of `what`, which has those in `known`. */
 int class_qualifier_deny(const struct evspec_pair *qual, const char *what, const char *known,
 			 struct reason *why);

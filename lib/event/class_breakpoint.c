@@ -140,7 +140,7 @@ static int breakpoint_qualifier(const struct evspec_pair *qual, struct wire_allo
 	int taken = class_side_take(qual, req, why);
 
 	return taken < 0 ? taken : taken ? 0 :
-	       class_qualifier_deny(qual, "a breakpoint", "usr and os", why);
+	       class_qualifier_deny(qual, "a breakpoint", "usr and os" CLASS_SAMPLES, why);
 }
 
 static const char *breakpoint_access(uint32_t type)

@@ -35,7 +35,8 @@ static int generic_resolve(const struct evspec *spec, const struct machine_event
 		taken = class_side_take(&spec->quals[i], req, why);
 		if (!taken)
 			return class_qualifier_deny(&spec->quals[i], "an event that the kernel "
-						    "encodes", "usr and os", why);
+						    "encodes", "usr and os" CLASS_SAMPLES,
+						    why);
 	}
 	return taken < 0 ? taken : 0;
 }

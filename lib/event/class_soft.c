@@ -15,7 +15,7 @@ static int soft_qualifier(const struct evspec_pair *qual, struct wire_allocate_r
 
 	if (taken)
 		return taken < 0 ? taken : 0;
-	return class_qualifier_deny(qual, "a software event", "usr and os", why);
+	return class_qualifier_deny(qual, "a software event", "usr and os" CLASS_SAMPLES, why);
 }
 
 static int soft_resolve(const struct machine *m, const char *root,

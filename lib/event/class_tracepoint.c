@@ -46,7 +46,7 @@ static int tracepoint_qualifier(const struct evspec_pair *qual, const char *name
 	}
 	if (!evspec_same(qual->key, "filter"))
 		return deny(why, -EINVAL, "\"%s\" is no qualifier of a tracepoint: there are os "
-			    "and filter=EXPRESSION", qual->key);
+			    "and filter=EXPRESSION" CLASS_SAMPLES, qual->key);
 	if (!qual->value || !*qual->value)
 		return deny(why, -EINVAL, "filter takes an expression over the tracepoint's "
 			    "fields, as \"filter=count > 4096\"");

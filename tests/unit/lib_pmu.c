@@ -397,6 +397,7 @@ static void test_soft_and_tsc(void **state)
 	assert_int_equal(resolved(&l, "page-faults,os").caps & (PMC_CAP_USER | PMC_CAP_SYSTEM),
 			 PMC_CAP_SYSTEM);
 	refused(&l, "page-faults,whatever=1", "\"whatever\" is no qualifier of a software event");
+	refused(&l, "page-faults,data", "usr and os, and for samples those of pmc.perf(3)");
 	refused(&l, "page-faults,cgroup=/nonexistent", "cgroup takes no value: \"/nonexistent\"");
 	refused(&l, "page-faults,usr=1", "usr takes no value");
 	refused(&l, "page-faults,", "\"\" is no qualifier");
