@@ -37,13 +37,34 @@ static int qualifier_no_value(const struct evspec_pair *q, struct reason *why)
 	return 0;
 }
 
+static const struct qualifier *qualifier_known(const char *key)
+{
+	for (size_t i = 0; i < sizeof(qualifiers) / sizeof(qualifiers[0]); i++)
+		if (strcasecmp(key, qualifiers[i].key) == 0)
+			return &qualifiers[i];
+	return NULL;
+}
+
+/* Two keys of one field, as cmask and count: their values would be mixed. */
+static int qualifier_check(const struct evspec_pair *quals, unsigned int last, struct reason *why)
+{
+	const struct qualifier *known = qualifier_known(quals[last].key), *other;
+
+	for (unsigned int i = 0; i < last && known && known->number; i++) {
+		other = qualifier_known(quals[i].key);
+		if (other && !strcmp(other->field, known->field))
+			return deny(why, -EINVAL, "%s and %s are one qualifier: leave one out",
+				    quals[i].key, quals[last].key);
+	}
+	return 0;
+}
+
 static int qualifier_apply(const char *root, const char *pmu, const struct evspec_pair *q,
 			   struct pmu_event *event, struct reason *why)
 {
-	const struct qualifier *known = NULL;
+	const struct qualifier *known = qualifier_known(q->key);
 	struct evspec_pair term = { .value = q->value };
 	struct pmu_field field;
-	size_t i;
 	int err;
 
 	if (strcasecmp(q->key, "usr") == 0) {
@@ -54,9 +75,6 @@ static int qualifier_apply(const char *root, const char *pmu, const struct evspe
 		event->os = true;
 		return qualifier_no_value(q, why);
 	}
-	for (i = 0; i < sizeof(qualifiers) / sizeof(qualifiers[0]) && !known; i++)
-		if (strcasecmp(q->key, qualifiers[i].key) == 0)
-			known = &qualifiers[i];
 	if (!known && evspec_same(q->key, "precise"))
 		return class_qualifier_deny(q, "", "", why);
 	if (!known)
@@ -152,6 +170,7 @@ int pmu_event_find(const char *root, const struct wire_classinfo *class, const s
 	else
 		err = pmu_event_named(root, class, spec, event, why);
 	for (i = 0; i < spec->nquals && !err; i++)
-		err = qualifier_apply(root, class->pmu, &spec->quals[i], event, why);
+		err = qualifier_check(spec->quals, i, why) ?:
+		      qualifier_apply(root, class->pmu, &spec->quals[i], event, why);
 	return err;
 }

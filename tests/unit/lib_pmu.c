@@ -343,6 +343,7 @@ static void test_sampling(void **state)
 		    (PERF_SAMPLE_BRANCH_ANY | PERF_SAMPLE_BRANCH_KERNEL));
 	refused(&l, "cycles,period=1,freq=1", "leave period out");
 	refused(&l, "cycles,freq=1,period=1", "leave period out");
+	refused(&l, "cycles,cmask=2,count=1", "cmask and count are one qualifier: leave one out");
 	refused(&l, "cycles,precise=4", "precise takes a number from 0 to 3: \"4\"");
 	r = (struct wire_allocate_req){ .mode = PMC_MODE_TC };
 	assert_int_equal(resolve_event(&l, root, "cycles,addr", &r, &why), -EINVAL);
