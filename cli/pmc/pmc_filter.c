@@ -202,6 +202,12 @@ static void filter_put(const struct log_filter *f, struct buf *out, const struct
 		buf_add(out, ev->pl_data, (size_t)ev->pl_len);
 }
 
+static void filter_forget_values(struct log_filter *f)
+{
+	f->values.len = 0;
+	f->woken = false;
+}
+
 static int filter_record(void *arg, const struct pmclog_ev *ev)
 {
 	struct log_filter *f = arg;
@@ -210,8 +216,7 @@ static int filter_record(void *arg, const struct pmclog_ev *ev)
 	if (code)
 		return code;
 	if (ev->pl_type == PMCLOG_TYPE_VALUES) {
-		f->values.len = 0;
-		f->woken = false;
+		filter_forget_values(f);
 		filter_put(f, &f->values, ev);
 		return 0;
 	}
@@ -225,16 +230,16 @@ static int filter_record(void *arg, const struct pmclog_ev *ev)
 	if (ev->pl_type == PMCLOG_TYPE_CALLCHAIN || ev->pl_type == PMCLOG_TYPE_PCSAMPLE) {
 		struct sample s = sample_of(ev);
 
-		if (!sample_stays(f, &s))
+		if (!sample_stays(f, &s)) {
+			filter_forget_values(f);
 			return 0;
+		}
 		buf_add(&f->out.text, f->values.data, f->values.len);
 		f->out.text.failed |= f->values.failed;
 	}
 	/* Names of functions may come between a sample and its values. */
-	if (ev->pl_type != PMCLOG_TYPE_MAP_IN) {
-		f->values.len = 0;
-		f->woken = false;
-	}
+	if (ev->pl_type != PMCLOG_TYPE_MAP_IN)
+		filter_forget_values(f);
 	filter_put(f, &f->out.text, ev);
 	return f->out.text.len >= CHUNK ? out_push_all(&f->out) : 0;
 }

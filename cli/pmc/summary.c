@@ -34,6 +34,7 @@ struct summary {
 	struct index by_name;
 	uint64_t drops, lost;
 	uint64_t period;		/* of the sample that comes next; 0: its event's */
+	pmc_id_t period_of;		/* … if it is this PMC's */
 };
 
 static const struct opt options[] = {
@@ -133,7 +134,8 @@ static int summary_count_sample(struct summary *s, pmc_id_t id, uint32_t pid)
 	if (!share)
 		return summary_no_memory();
 	share->samples++;
-	share->weight += s->period;
+	if (s->period_of == id)
+		share->weight += s->period;
 	s->period = 0;
 	return 0;
 }
@@ -147,6 +149,7 @@ static int summary_take(void *arg, const struct pmclog_ev *ev)
 		const uint64_t *period = pmclog_value(&ev->pl_u.pl_v, PMCLOG_VALUE_PERIOD, &n);
 
 		s->period = period ? *period : 0;
+		s->period_of = ev->pl_u.pl_v.pl_pmcid;
 		return 0;
 	}
 	if (ev->pl_type == PMCLOG_TYPE_CALLCHAIN)

@@ -4,6 +4,7 @@
 
 load helpers
 
+refute() { ! "$@" || { echo "unexpected success: $*" >&2; return 1; }; }
 pmc() { fake pmc "$@"; }
 
 setup_file() {
@@ -183,4 +184,45 @@ sys.stdout.buffer.write(initialize() + values(40) + name + sample + values(50) +
 	gives 64 'pmc: ERROR: x not usable value' pmc filter -p 1,x log out
 	gives 64 'pmc: ERROR: -p takes at most 64 items' pmc filter -p "$(seq -s, 65)" log out
 	run -64 pmc filter log
+}
+
+# values_log: samples of two PMCs with a period of their own and a waker, PMC 1's first; each sample's process is its PMC's number.
+values_log() {
+	PYTHONPATH=$BATS_TEST_DIRNAME python3 -c '
+import struct, sys
+from logrecord import initialize, record
+def pmc(n, name, rate):
+    return record(17, struct.pack("<IIII64sQ", n, 0, 0x80, 0, name, rate))
+def values(n, period):
+    return record(0x41, struct.pack("<IIQ", n, 1, period))
+def waker(n):
+    return record(0x43, struct.pack("<IIIII20s", 0, 0, n, 1 << 16 | 1, 2, b""))
+def sample(n):
+    return record(16, struct.pack("<IIIIQ", n, n, n, 1, 0x401000))
+sys.stdout.buffer.write(initialize() + pmc(1, b"STEERED", 0) + pmc(2, b"PLAIN", 10) +
+	values(1, 4000) + waker(1) + sample(1) + sample(2) + record(1, b""))'
+}
+
+@test "filter: the values and the waker of a dropped sample go with it" {
+	values_log >log
+	fake pmcstat -R log | grep -cE '^(values|waker)' >n
+	[ "$(<n)" -eq 2 ]
+	pmc filter --keep -e PLAIN log out
+	refute grep -E '^(values|waker)' <(fake pmcstat -R out)
+	gives 0 $'PLAIN:\n\tpid 2: 10' pmc summary out
+	pmc filter --drop -e PLAIN log out
+	[ "$(fake pmcstat -R out | grep -cE '^(values|waker)')" -eq 2 ]
+}
+
+@test "summary: a period counts for a sample of its own PMC only" {
+	values_log >log
+	gives 0 $'STEERED:\n\tpid 1: 4000\nPLAIN:\n\tpid 2: 10' pmc summary log
+	pmc filter --keep -e PLAIN log kept
+	PYTHONPATH=$BATS_TEST_DIRNAME python3 -c '
+import struct, sys
+from logrecord import record
+log = open("kept", "rb").read()
+at = log.rindex(struct.pack("<IIII", 2, 2, 2, 1)) - 16	# the sample
+sys.stdout.buffer.write(log[:at] + record(0x41, struct.pack("<IIQ", 1, 1, 4000)) + log[at:])' >stray
+	gives 0 $'PLAIN:\n\tpid 2: 10' pmc summary stray
 }
