@@ -429,6 +429,50 @@ static int profile_take_sample(void *arg, struct walk *w, const struct walk_samp
 		       batch_count(p) : 0;
 }
 
+/* --- PMCs of one name ------------------------------------------------------------------------ */
+
+/* Have samples of this name different periods, all of them known? */
+static bool event_is_mixed(const struct profile *p, uint32_t first)
+{
+	const struct walk_event *e, *one = NULL;
+	bool mixed = false;
+
+	for (uint32_t i = first; i < p->nevents; i++) {
+		e = walk_event(p->walk, i);
+		if (e->first != first || !p->event_samples[i])
+			continue;
+		if (!e->rate)
+			return false;
+		one = one ? one : e;
+		mixed |= e->rate != one->rate || e->steered != one->steered;
+	}
+	return mixed;
+}
+
+static void event_weigh(struct profile *p, uint32_t event)
+{
+	uint64_t times = walk_weigh(p->walk, event);
+
+	p->samples += (times - 1) * p->event_samples[event];
+	p->event_samples[event] *= times;
+	for (size_t i = 0; times != 1 && i < p->ntallies; i++)
+		if (p->tallies[i].event == event)
+			p->tallies[i].samples *= times;
+}
+
+/* PMCs of one name are shown as one event: samples of different periods are counted in events. */
+static void profile_weigh(struct profile *p)
+{
+	for (uint32_t first = 0; first < p->nevents; first++) {
+		if (walk_event(p->walk, first)->first != first || !event_is_mixed(p, first))
+			continue;
+		for (uint32_t i = first; i < p->nevents; i++)
+			if (walk_event(p->walk, i)->first == first &&
+			    walk_event(p->walk, i)->rate)
+				event_weigh(p, i);
+	}
+}
+
 /* --- the profile ----------------------------------------------------------------------------- */
 
 void profile_settle(struct profile *p)
@@ -436,6 +480,7 @@ void profile_settle(struct profile *p)
 	const struct tables *t = p->index;
 
 	batch_count(p);
+	profile_weigh(p);
 	places_settle(p, &t->places);
 }
 

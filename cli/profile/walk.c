@@ -542,9 +542,7 @@ struct walk *walk_new(struct symbols *symbols, const struct filter *filter,
 		walk_no_memory();
 		return NULL;
 	}
-	w->symbols = symbols;
-	w->filter = filter;
-	w->user = *user;
+	*w = (struct walk){ .symbols = symbols, .filter = filter, .user = *user };
 	if (registry_begin(&w->known, filter) != 0) {
 		walk_free(w);
 		return NULL;
@@ -578,6 +576,11 @@ const struct walk_event *walk_event(const struct walk *w, uint32_t number)
 	const struct log_event *e = number < events->n ? events->each[number] : NULL;
 
 	return e ? &e->shown : NULL;
+}
+
+uint64_t walk_weigh(struct walk *w, uint32_t number)
+{
+	return weight_fix(&((struct log_event *)w->known.events.each[number])->shown);
 }
 
 const struct walk_process *walk_process(const struct walk *w, uint32_t number)

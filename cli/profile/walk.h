@@ -47,8 +47,10 @@ struct walk_event {
 	struct clock_scale scale;	/* of samples on one scale */
 	uint32_t first;			/* number of the first event of this name: PMCs of one event
 					   on several CPUs are one, unless they are kept apart */
-	bool steered;			/* the kernel steers the period: each sample has its own
-					   weight, in events, and `rate` is 1 */
+	bool steered;			/* samples differ in their weight, which is in events, and
+					   `rate` is 1: the kernel steers the period, or … */
+	uint64_t each;			/* … PMCs of this name have several, and samples of this one
+					   stand for so many events; 0: neither */
 };
 
 struct walk_process {
@@ -162,6 +164,8 @@ struct walk_stats *walk_count(struct walk *w);	/* resolvers add to it */
 
 /* By number; NULL behind the last.  Valid until walk_free(). */
 const struct walk_event *walk_event(const struct walk *w, uint32_t number);
+/* Samples of this event weigh as many events as their period says, from now on; returns that. */
+uint64_t walk_weigh(struct walk *w, uint32_t number);
 const struct walk_process *walk_process(const struct walk *w, uint32_t number);
 /* By tid, with the newest name; NULL: not in the log. */
 const struct walk_thread *walk_thread(const struct walk *w, pid_t tid);

@@ -21,10 +21,20 @@ uint64_t weight_take(struct weight *next, struct walk_event *event)
 	if (event->scale.hz)
 		return steered ? clock_scale_ns(&event->scale, next->period) : event->scale.ns;
 	if (!steered)
-		return event->steered ? 0 : 1;
+		return event->steered ? event->each : 1;
 	event->steered = true;
 	event->rate = 1;
 	return next->period;
+}
+
+uint64_t weight_fix(struct walk_event *event)
+{
+	if (event->steered)
+		return 1;
+	event->steered = true;
+	event->each = event->rate;
+	event->rate = 1;
+	return event->each;
 }
 
 void weight_scale(struct walk_event *event, const struct clock_scale *scale)

@@ -15,6 +15,8 @@ struct weight {
 void weight_note(struct weight *next, const struct pmclog_ev_values *v);
 /* The weight of a sample of the event, in its rate; the event becomes a steered one. */
 uint64_t weight_take(struct weight *next, struct walk_event *event);
+/* Samples of the event weigh as many events as its period, which becomes 1, says; returns that. */
+uint64_t weight_fix(struct walk_event *event);
 /* The event's samples are on the scale of CLOCK_WALL from now on. */
 void weight_scale(struct walk_event *event, const struct clock_scale *scale);
 /* Adds waits that are no samples. */

@@ -28,11 +28,49 @@ size_t event_count(const struct profile *p)
 	return n;
 }
 
-const char *event_unit(const struct walk_event *event)
+/* The first PMC of an event that has samples, or NULL; *several: others differ in the period. */
+static const struct walk_event *event_sampled(const struct profile *p, uint32_t first,
+					      bool *several)
 {
-	if (event->steered && event_is_clock(event))
-		return "ns";
-	return event->steered ? "events" : "samples";
+	const struct walk_event *e, *one = NULL;
+
+	*several = false;
+	for (uint32_t i = first; i < p->nevents; i++) {
+		if (event_first(p, i) != first || !p->event_samples[i])
+			continue;
+		e = walk_event(p->walk, i);
+		one = one ? one : e;
+		*several |= e->each || e->rate != one->rate;
+	}
+	return one;
+}
+
+const char *event_unit(const struct profile *p, uint32_t first)
+{
+	uint64_t hz = clock_hz(walk_event(p->walk, first)->name);
+	bool several;
+	const struct walk_event *one = event_sampled(p, first, &several);
+
+	if (!one || !one->steered)
+		return "samples";
+	return !hz ? "events" : hz == 1000000000u ? "ns" : "ticks";
+}
+
+void event_put_period(struct buf *out, const struct profile *p, uint32_t first)
+{
+	uint64_t hz = clock_hz(walk_event(p->walk, first)->name);
+	bool several;
+	const struct walk_event *one = event_sampled(p, first, &several);
+
+	if (several)
+		buf_printf(out, one->steered ? ", in samples of several periods" :
+			   ", of several periods");
+	else if (one && one->steered && !hz)
+		buf_printf(out, ", in samples at a steady rate");
+	else if (one && one->rate && !one->steered)
+		buf_printf(out, ", one every %llu", (unsigned long long)one->rate);
+	if (one && one->steered && hz && hz != 1000000000u)
+		buf_printf(out, ", %llu a second", (unsigned long long)hz);
 }
 
 bool event_is_clock(const struct walk_event *event)

@@ -17,8 +17,10 @@ size_t event_count(const struct profile *p);
  * at most.  0: the log has no period.
  */
 uint64_t event_weight(const struct walk_event *event, uint64_t samples);
-/* The word for the unit of tallies: samples, or events where each sample has its own weight. */
-const char *event_unit(const struct walk_event *event);
+/* The word for the unit of tallies: samples, or where they have a weight, events, ticks or ns. */
+const char *event_unit(const struct profile *p, uint32_t first);
+/* What that unit stands for, as the end of a line: ", one every 10"; "": nothing else is known. */
+void event_put_period(struct buf *out, const struct profile *p, uint32_t first);
 bool event_is_clock(const struct walk_event *event);
 
 #endif

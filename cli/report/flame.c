@@ -212,7 +212,7 @@ static void flame_subtitle(const struct flame *f, const struct report *r)
 			continue;
 		flame_string(f->out, walk_event(p->walk, event)->name);
 		buf_printf(f->out, ": %llu %s, ", (unsigned long long)samples,
-			   event_unit(walk_event(p->walk, event)));
+			   event_unit(p, event));
 	}
 	buf_printf(f->out, "%.3f s", stats->seconds);
 	if (report_is_partial(r))

@@ -74,7 +74,7 @@ void report_graph(const struct report *r, struct buf *out)
 			buf_add(out, "@ ", 2);
 			print_text(out, event->name);
 			buf_printf(out, " [%llu %s]\n\n", (unsigned long long)g.samples,
-				   event_unit(event));
+				   event_unit(r->profile, i));
 			graph_children(&g, root, 0);
 		}
 		tree_free(root);

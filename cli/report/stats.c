@@ -87,14 +87,14 @@ static int samples_count(const struct profile *p, struct walk_stats *s, struct g
 		const struct place *place = &p->places[p->stacks[t->stack].place];
 		const struct symbol *symbol = symbols_function(p->symbols, place);
 
-		g->user_frames += t->samples * dubious.user[t->stack];
-		s->dubious_frames += t->samples * dubious.kernel[t->stack];
+		g->user_frames += t->taken * dubious.user[t->stack];
+		s->dubious_frames += t->taken * dubious.kernel[t->stack];
 		if (!place->image)
-			s->unknown_object += t->samples;
+			s->unknown_object += t->taken;
 		else if (!symbol || !symbol->name)
-			g->missed[place->image->number] += t->samples;
+			g->missed[place->image->number] += t->taken;
 		if (!place->image && place->offset & WALK_KERNEL)
-			g->kernel += t->samples;
+			g->kernel += t->taken;
 	}
 	s->dubious_frames += g->user_frames;
 	for (size_t i = 0; i < images; i++)
@@ -131,6 +131,7 @@ static void stats_line(struct buf *out, const char *name, uint64_t n, bool zeros
 /* Images that have samples but no names, most samples first. */
 static void stats_images(const struct report *r, uint64_t *missed)
 {
+	const uint64_t passed = walk_stats(r->profile->walk)->passed;
 	const struct image *image, *worst;
 
 	for (unsigned int n = 0; n < IMAGES_TOLD; n++) {
@@ -143,7 +144,7 @@ static void stats_images(const struct report *r, uint64_t *missed)
 			return;
 		note("WARNING: no names for %llu samples (%.1f%%): %s",
 		     (unsigned long long)missed[worst->number],
-		     percent(missed[worst->number], r->profile->samples), worst->why);
+		     percent(missed[worst->number], passed), worst->why);
 		missed[worst->number] = 0;
 	}
 }
@@ -156,7 +157,7 @@ static uint64_t dubious_frames(const struct profile *p)
 	for (size_t i = 1; depth && i < p->nstacks; i++)
 		depth[i] = depth[p->stacks[i].caller] + !p->places[p->stacks[i].place].cut;
 	for (size_t i = 0; depth && i < p->ntallies; i++)
-		frames += p->tallies[i].samples * depth[p->tallies[i].stack];
+		frames += p->tallies[i].taken * depth[p->tallies[i].stack];
 	free(depth);
 	return frames;
 }
@@ -198,7 +199,7 @@ static void stats_gaps(const struct report *r, const struct walk_stats *s, const
 		     "recorded, the kernel hid its symbols from pmcbpfd or from the recording user "
 		     "(kernel.kptr_restrict, no CAP_SYSLOG, or a sandbox without /proc/kallsyms); "
 		     "\"pmccontrol --doctor\" on that machine names which",
-		     (unsigned long long)g->kernel, percent(g->kernel, r->profile->samples),
+		     (unsigned long long)g->kernel, percent(g->kernel, s->passed),
 		     r->log);
 	}
 	if (s->passed && unknown == s->passed)

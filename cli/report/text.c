@@ -2,6 +2,7 @@
 /*
  * The default report: for each event the functions with the most samples, fitted to the terminal.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -145,13 +146,17 @@ static void report_line(const struct report *r, const struct layout *l,
 	buf_add(out, "\n", 1);
 }
 
-static void text_head(const struct layout *l, struct buf *out)
+static void text_head(const struct layout *l, const char *unit, struct buf *out)
 {
+	char upper[16] = "";
+
+	for (size_t i = 0; unit[i] && i < sizeof(upper) - 1; i++)
+		upper[i] = (char)toupper((unsigned char)unit[i]);
 	buf_printf(out, "%7s ", "SELF");
 	if (l->total)
 		buf_printf(out, "%7s ", "TOTAL");
 	if (l->samples)
-		buf_printf(out, "%10s ", "SAMPLES");
+		buf_printf(out, "%10s ", upper);
 	if (l->image) {
 		print_column(out, "FUNCTION", l->function);
 		buf_add(out, " IMAGE\n", 7);
@@ -240,7 +245,7 @@ static int lines_choose(const struct report *r, const struct report_row *rows, s
 }
 
 static void text_rows(const struct report *r, const struct report_row *rows, size_t n,
-		      uint64_t samples, struct buf *out)
+		      uint64_t samples, const char *unit, struct buf *out)
 {
 	unsigned int function, image;
 	struct text_lines lines;
@@ -253,7 +258,7 @@ static void text_rows(const struct report *r, const struct report_row *rows, siz
 	}
 	lines_measure(r, &lines, &function, &image);
 	layout_begin(&l, r->width, function, image);
-	text_head(&l, out);
+	text_head(&l, unit, out);
 	for (size_t i = 0; i < lines.n; i++)
 		report_line(r, &l, &lines.list[i], samples, out);
 	free(lines.list);
@@ -279,9 +284,10 @@ __attribute__((format(printf, 3, 4))) static void text_note(const struct report 
 static void text_event(const struct report *r, uint32_t number, const struct walk_event *event,
 		       struct buf *out)
 {
+	const char *unit = event_unit(r->profile, number);
 	struct report_row *rows = NULL;
+	struct buf period = { 0 };
 	uint64_t samples = 0;
-	char period[48] = "";
 	size_t n = 0;
 
 	if (rows_of(r->profile, number, r->offsets, &rows, &n) != 0) {
@@ -290,17 +296,16 @@ static void text_event(const struct report *r, uint32_t number, const struct wal
 	}
 	for (size_t i = 0; i < n; i++)
 		samples += rows[i].self;
-	if (event->steered && !event_is_clock(event))
-		snprintf(period, sizeof(period), ", in samples at a steady rate");
-	else if (event->rate && !event->steered)
-		snprintf(period, sizeof(period), ", one every %llu",
-			 (unsigned long long)event->rate);
-	if (samples) {
+	event_put_period(&period, r->profile, number);
+	buf_add(&period, "", 1);
+	if (samples && !period.failed) {
 		buf_add(out, "\n", 1);
 		text_note(r, out, "%s: %llu %s%s", event->name, (unsigned long long)samples,
-			  event_unit(event), period);
-		text_rows(r, rows, n, samples, out);
+			  unit, period.data);
+		text_rows(r, rows, n, samples, unit, out);
 	}
+	out->failed |= period.failed;
+	buf_free(&period);
 	free(rows);
 }
 

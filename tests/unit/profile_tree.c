@@ -238,6 +238,100 @@ static void list_of_functions(void **state)
 		    "  0.00%  50.00% work+0x8\n");
 }
 
+static void paced(pmc_id_t id, const char *name, uint64_t rate)
+{
+	l.ev.pl_u.pl_ad.pl_rate = rate;
+	event(&l, id, name);
+	l.ev.pl_u.pl_ad.pl_rate = 0;
+}
+
+static void steered_at(pmc_id_t id, uint64_t period, uint64_t pc)
+{
+	struct pmclog_ev_values *v = &l.ev.pl_u.pl_v;
+
+	v->pl_pmcid = id;
+	v->pl_values = PMCLOG_VALUE_PERIOD;
+	v->pl_nwords = 1;
+	v->pl_word[0] = period;
+	assert_int_equal(put(&l, PMCLOG_TYPE_VALUES), 0);
+	times(1, id, PCS(pc));
+}
+
+static void steered(pmc_id_t id, uint64_t period)
+{
+	steered_at(id, period, IN(MAIN));
+}
+
+/* Samples of different periods are no sum. */
+static void periods_of_one_name_are_weighed(void **state)
+{
+	paced(2, "faults", 10);
+	paced(3, "faults", 10);
+	times(2, 2, PCS(IN(MAIN)));
+	times(1, 3, PCS(IN(LEAF)));
+	expect_list((struct report){ .threshold = 25 },
+		    "faults: 3 samples, one every 10\n"
+		    "   SELF   TOTAL    SAMPLES FUNCTION IMAGE\n"
+		    " 66.67%  66.67%          2 main     [kernel.kallsyms]\n"
+		    " 33.33%  33.33%          1 leaf     [kernel.kallsyms]\n");
+	paced(4, "faults", 1);
+	times(5, 4, PCS(IN(LEAF)));
+	times(1, 2, PCS(IN(MAIN)));
+	assert_int_equal(p->samples, 45);
+	expect_list((struct report){ .threshold = 25 },
+		    "faults: 45 events, in samples of several periods\n"
+		    "   SELF   TOTAL     EVENTS FUNCTION IMAGE\n"
+		    " 66.67%  66.67%         30 main     [kernel.kallsyms]\n"
+		    " 33.33%  33.33%         15 leaf     [kernel.kallsyms]\n");
+	expect(report_graph, (struct report){ .depth = 1 },
+	       "@ faults [45 events]\n\n"
+	       "66.67%  [30]       main @ [kernel.kallsyms]\n\n"
+	       "33.33%  [15]       leaf @ [kernel.kallsyms]\n\n");
+	expect(report_folded, (struct report){ .depth = 1 },
+	       "pid 7;leaf_[k] 15\npid 7;main_[k] 30\n");
+	expect(report_csv, (struct report){ .depth = 1 },
+	       "event,process,pid,function,object,self,total,self_percent,total_percent\n"
+	       "faults,pid 7,7,main,[kernel.kallsyms],30,30,66.67,66.67\n"
+	       "faults,pid 7,7,leaf,[kernel.kallsyms],15,15,33.33,33.33\n");
+	/* An unknown period gives no weight, and then there is no one period to show. */
+	paced(5, "old", 10);
+	event(&l, 6, "old");
+	profile_clear(p);
+	times(2, 5, PCS(IN(MAIN)));
+	times(3, 6, PCS(IN(MAIN)));
+	expect_list((struct report){ .threshold = 25 },
+		    "old: 5 samples, of several periods\n"
+		    "   SELF   TOTAL    SAMPLES FUNCTION IMAGE\n"
+		    "100.00% 100.00%          5 main     [kernel.kallsyms]\n");
+}
+
+static void clocks_of_one_name_are_weighed(void **state)
+{
+	paced(2, "CPU_CLOCK", 1000);
+	event(&l, 3, "CPU_CLOCK");
+	times(2, 2, PCS(IN(MAIN)));
+	steered(3, 500);
+	steered(3, 700);
+	expect_list((struct report){ .threshold = 25 },
+		    "CPU_CLOCK: 3200 ns, in samples of several periods\n"
+		    "   SELF   TOTAL         NS FUNCTION IMAGE\n"
+		    "100.00% 100.00%       3200 main     [kernel.kallsyms]\n");
+}
+
+static void clock_ticks_are_no_ns(void **state)
+{
+	event(&l, 2, "CLOCK.HARD");
+	steered(2, 8);
+	steered(2, 12);
+	expect_list((struct report){ .threshold = 25 },
+		    "CLOCK.HARD: 20 ticks, 1000 a second\n"
+		    "   SELF   TOTAL      TICKS FUNCTION IMAGE\n"
+		    "100.00% 100.00%         20 main     [kernel.kallsyms]\n");
+	expect(report_graph, (struct report){ .depth = 1 },
+	       "@ CLOCK.HARD [20 ticks]\n\n"
+	       "100.0%  [20]       main @ [kernel.kallsyms]\n\n");
+}
+
 static void what_is_below_is_summed_up(void **state)
 {
 	known_samples();
@@ -342,6 +436,26 @@ static void statistics_as_freebsd_has_them(void **state)
 	buf_free(&out);
 }
 
+/* … in samples, whatever their weight. */
+static void statistics_count_samples(void **state)
+{
+	const struct report r = { .profile = p, .log = "log" };
+	struct buf out = { 0 };
+
+	event(&l, 2, "CPU_CLOCK");
+	steered(2, 500);
+	steered(2, 700);
+	steered_at(2, 900, 0x1000);
+	report_statistics(&r, false, &out);
+	buf_add(&out, "", 1);
+	assert_string_equal(out.data,
+			    "CONVERSION STATISTICS:\n"
+			    " #samples/total                           3\n"
+			    " #samples/unknown-object                  1\n"
+			    " #callchain/dubious-frames                1\n");
+	buf_free(&out);
+}
+
 static void woken(enum pmclog_waker kind, pid_t pid, const char *name, size_t n,
 		  const uint64_t *pc)
 {
@@ -390,8 +504,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(same_stacks_are_one), T(recursion_counts_once), T(trees_from_both_ends),
 		T(events_of_one_name_are_one), T(graph_as_freebsd_has_it), T(list_of_functions),
+		T(periods_of_one_name_are_weighed), T(clocks_of_one_name_are_weighed),
+		T(clock_ticks_are_no_ns),
 		T(what_is_below_is_summed_up), T(a_kernel_without_names),
-		T(statistics_as_freebsd_has_them),
+		T(statistics_as_freebsd_has_them), T(statistics_count_samples),
 		T(wakers_are_between_the_thread_and_the_reason),
 	};
 
