@@ -19,7 +19,12 @@ static const char *column_scope(const struct column *column)
 /* The default: a clock a thousand times a second, other events as the PMU's tables suggest. */
 static pmc_value_t column_rate(const struct column *column)
 {
-	return column->rate ? column->rate : pmc_pmu_sample_rate_get(column->name);
+	/* A column's name ends at a blank, an event's need not. */
+	char *event = column->rate ? NULL : strndup(column->spec, strcspn(column->spec, ","));
+	pmc_value_t rate = event ? pmc_pmu_sample_rate_get(event) : column->rate;
+
+	free(event);
+	return rate;
 }
 
 /* 1 + the index of the column, from the same -s, that shows the sum for this unit; 0: none yet. */

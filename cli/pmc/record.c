@@ -22,7 +22,6 @@
 #define HARDWARE      "unhalted-cycles"	/* the default event */
 #define SOFTWARE      "CPU_CLOCK"	/* the default on machines without that event */
 #define OFFCPU	      "OFFCPU_TIME"
-#define USUAL_HZ      1000u		/* of pmc_pmu_sample_rate_get() for clocks and cycles */
 #define FLUSH_SECONDS 1.0
 
 struct pmc_record {
@@ -101,14 +100,6 @@ static bool pmc_record_can_sample(const struct pmc_record *r, const char *spec, 
 	return can;
 }
 
-/* For these events the default period is USUAL_HZ. */
-static bool name_is_clock(const char *name)
-{
-	return !strncasecmp(name, "CLOCK.", 6) || !strncasecmp(name, "CPU_CLOCK", 9) ||
-	       !strncasecmp(name, "cpu-clock", 9) || !strncasecmp(name, "TASK_CLOCK", 10) ||
-	       !strncasecmp(name, "task-clock", 10);
-}
-
 /* The specifier with freq=, before a filter, which takes all that follows.  NULL: no memory. */
 static const char *pmc_record_steer(struct pmc_record *r, const char *spec)
 {
@@ -140,11 +131,8 @@ static int pmc_record_find_rate(struct pmc_record *r, const char **event, pmc_va
 {
 	const char *spec = *event;
 	unsigned long most = r->hz ? kernel_max_rate() : 0;
-	char *name = column_name(spec);
-	pmc_value_t usual = name ? pmc_pmu_sample_rate_get(name) : 0;
-	bool clock = name && name_is_clock(name);
+	uint64_t ticks = clock_hz_spec(spec);
 
-	free(name);
 	*rate = r->count;
 	if (!r->hz)
 		return 0;
@@ -152,14 +140,14 @@ static int pmc_record_find_rate(struct pmc_record *r, const char **event, pmc_va
 		return fail(EX_USAGE, "ERROR: -F %llu: the kernel takes at most %lu samples a "
 			    "second (kernel.perf_event_max_sample_rate)",
 			    (unsigned long long)r->hz, most);
-	if (!clock) {
+	if (!ticks) {
 		*event = pmc_record_steer(r, spec);
 		return *event ? 0 : fail_errno(EX_OSERR, "ERROR");
 	}
-	*rate = usual * USUAL_HZ / r->hz;
-	if (!*rate)
+	*rate = (ticks + r->hz / 2) / r->hz;
+	if (r->hz > ticks)
 		return fail(EX_USAGE, "ERROR: \"%s\" is sampled at most %llu times a second",
-			    spec, (unsigned long long)(usual * USUAL_HZ));
+			    spec, (unsigned long long)ticks);
 	return 0;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* See clock.h. */
+#include <ctype.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -9,14 +10,15 @@
 static const struct clock {
 	const char *event;
 	uint64_t hz;
+	bool cpu;		/* it goes on while a thread runs */
 } clocks[] = {
-	{ "CLOCK.HARD", CLOCK_HARD_HZ },
-	{ "CLOCK.STAT", CLOCK_STAT_HZ },
-	{ "CLOCK.PROF", CLOCK_PROF_HZ },
-	{ "CPU_CLOCK", 1000000000u },
-	{ "TASK_CLOCK", 1000000000u },
-	{ "OFFCPU_TIME", 1000000000u },
-	{ CLOCK_WALL, 1000000000u },
+	{ "CLOCK.HARD", CLOCK_HARD_HZ, true },
+	{ "CLOCK.STAT", CLOCK_STAT_HZ, true },
+	{ "CLOCK.PROF", CLOCK_PROF_HZ, true },
+	{ "CPU_CLOCK", 1000000000u, true },
+	{ "TASK_CLOCK", 1000000000u, true },
+	{ "OFFCPU_TIME", 1000000000u, false },
+	{ CLOCK_WALL, 1000000000u, false },
 };
 
 uint64_t clock_hz(const char *event)
@@ -24,6 +26,30 @@ uint64_t clock_hz(const char *event)
 	for (size_t i = 0; i < sizeof(clocks) / sizeof(clocks[0]); i++)
 		if (strcmp(event, clocks[i].event) == 0)
 			return clocks[i].hz;
+	return 0;
+}
+
+/* As libpmc compares names: "-", "_", "." and " " are the same, and so are upper and lower case. */
+static size_t clock_same(const char *spec, const char *name)
+{
+	size_t i = 0;
+
+	for (; name[i]; i++)
+		if (strchr("-_. ", name[i]) ? !spec[i] || !strchr("-_. ", spec[i]) :
+		    tolower((unsigned char)spec[i]) != tolower((unsigned char)name[i]))
+			return 0;
+	return i;
+}
+
+uint64_t clock_hz_spec(const char *spec)
+{
+	spec += clock_same(spec, "SOFT-");
+	for (size_t i = 0; i < sizeof(clocks) / sizeof(clocks[0]); i++) {
+		size_t len = clock_same(spec, clocks[i].event);
+
+		if (clocks[i].cpu && len && (!spec[len] || strchr(",:", spec[len])))
+			return clocks[i].hz;
+	}
 	return 0;
 }
 

@@ -13,6 +13,12 @@
 /* The ticks of the event in a second; 0: it is no time. */
 uint64_t clock_hz(const char *event);
 
+/*
+ * … of the clock of CPU time that the specifier of an event names, which may be spelled otherwise
+ * than in the log; 0: it names another event.
+ */
+uint64_t clock_hz_spec(const char *spec);
+
 /* How an event that is time gets on the one scale. */
 struct clock_scale {
 	uint64_t hz;		/* its ticks in a second; 0: it is not there */

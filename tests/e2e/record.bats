@@ -50,6 +50,16 @@ sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))' "$@" >shown </dev/
 	slow=$(samples slow.log)
 	[ "$slow" -ge 50 ] && [ "$(samples fast.log)" -ge $((3 * slow)) ]
 	gives 64 'pmc: ERROR: "CLOCK.HARD" is sampled at most 1000 times a second' pmc record -e CLOCK.HARD -F 2000 true
+	# A clock's own rate, whatever its name's spelling.
+	for event in CLOCK.STAT 'soft clock-stat'; do
+		pmc record -e "$event" -F 127 -o ticks.log true
+		pmc filter -j ticks.log - | grep -q '"rate":"1"'
+	done
+	pmc record -e CLOCK.PROF -F 127 -o ticks.log true
+	pmc filter -j ticks.log - | grep -q '"rate":"64"'
+	gives 64 'pmc: ERROR: "CLOCK.STAT" is sampled at most 127 times a second' pmc record -e CLOCK.STAT -F 128 true
+	pmcstat -q -P 'cpu clock' -O blank.log true
+	pmc filter -j blank.log - | grep -q '"rate":"1000000"'
 	most=$(</proc/sys/kernel/perf_event_max_sample_rate)
 	gives_like 64 "pmc: ERROR: -F $((most + 1)): the kernel takes at most $most samples a second*" \
 		pmc record -e CPU_CLOCK -F $((most + 1)) -o much.log true

@@ -332,6 +332,20 @@ static void clock_ticks_are_no_ns(void **state)
 	       "100.0%  [20]       main @ [kernel.kallsyms]\n\n");
 }
 
+static void clocks_have_many_spellings(void **state)
+{
+	static const char *const stat[] = { "CLOCK.STAT", "clock-stat", "Soft_Clock Stat,usr",
+					    "CLOCK_STAT:u" };
+	static const char *const none[] = { "CLOCK", "CLOCK.STATS", "CLOCK.STAT2", "", "SOFT-",
+					    "OFFCPU_TIME", "WALL_TIME", "cpu-cycles" };
+
+	for (size_t i = 0; i < sizeof(stat) / sizeof(stat[0]); i++)
+		assert_int_equal(clock_hz_spec(stat[i]), 127);
+	for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++)
+		assert_int_equal(clock_hz_spec(none[i]), 0);
+	assert_int_equal(clock_hz_spec("soft-task.clock"), 1000000000);
+}
+
 static void what_is_below_is_summed_up(void **state)
 {
 	known_samples();
@@ -505,7 +519,7 @@ int main(void)
 		T(same_stacks_are_one), T(recursion_counts_once), T(trees_from_both_ends),
 		T(events_of_one_name_are_one), T(graph_as_freebsd_has_it), T(list_of_functions),
 		T(periods_of_one_name_are_weighed), T(clocks_of_one_name_are_weighed),
-		T(clock_ticks_are_no_ns),
+		T(clock_ticks_are_no_ns), T(clocks_have_many_spellings),
 		T(what_is_below_is_summed_up), T(a_kernel_without_names),
 		T(statistics_as_freebsd_has_them), T(statistics_count_samples),
 		T(wakers_are_between_the_thread_and_the_reason),
