@@ -76,6 +76,7 @@ void registry_end(struct registry *reg)
 
 void registry_forget(struct registry *reg)
 {
+	memset(reg->zombies, 0, sizeof(reg->zombies));
 	for (; reg->forgotten < reg->processes.n; reg->forgotten++)
 		space_clear(&((struct log_process *)reg->processes.each[reg->forgotten])->space);
 	index_free(&reg->events.now);
@@ -297,6 +298,17 @@ struct log_process *registry_add_process(struct registry *reg, pid_t pid)
 	return roll_set_id(&reg->processes, (uint32_t)pid, process_has_id) == 0 ? p : NULL;
 }
 
+/* Old logs have samples behind the exit of their process. */
+void registry_retire(struct registry *reg, struct log_process *p)
+{
+	struct log_process **place = &reg->zombies[reg->zombie++ % REGISTRY_ZOMBIES];
+
+	p->gone = true;
+	if (*place)
+		space_clear(&(*place)->space);
+	*place = p;
+}
+
 int registry_name_process(struct registry *reg, struct log_process *p, const char *name)
 {
 	const char *kept;
@@ -339,12 +351,41 @@ int registry_name_thread(struct registry *reg, pid_t tid, const char *name)
 	return t->shown.name ? roll_set_id(&reg->threads, (uint32_t)tid, thread_has_id) : -ENOMEM;
 }
 
+bool registry_takes_time(struct registry *reg, struct log_event *e)
+{
+	if (!e->clock || e->timed)
+		return true;
+	e->timed = true;
+	for (uint32_t i = 0; i < reg->events.n && clock_hz_spec(e->clock); i++) {
+		const struct log_event *other = reg->events.each[i];
+
+		if (!other->timed || other->clock == e->clock || !clock_hz_spec(other->clock))
+			continue;
+		fail(EX_USAGE, "ERROR: \"%s\" and \"%s\" measure the same time, so --wall takes one "
+		     "of them: pmc filter --drop -e %s makes a log without the other", other->clock,
+		     e->clock, e->clock);
+		return false;
+	}
+	return true;
+}
+
+static bool registry_has_time(const struct registry *reg)
+{
+	for (uint32_t i = 0; i < reg->events.n; i++)
+		if (((const struct log_event *)reg->events.each[i])->clock)
+			return true;
+	return false;
+}
+
 int registry_check_events(const struct registry *reg, const char *log)
 {
 	const char *lacks = registry_lacks_event(reg);
 	struct buf names = { 0 };
 	int code;
 
+	if (reg->filter->wall && !registry_has_time(reg))
+		return fail(EX_USAGE, "ERROR: \"%s\" has no event that is time, which --wall puts on "
+			    "one scale: pmc record --wall samples some", log);
 	if (!lacks)
 		return 0;
 	for (uint32_t i = 0; i < reg->events.n; i++) {

@@ -18,12 +18,16 @@
 #include "space.h"
 #include "walk.h"
 
+#define REGISTRY_ZOMBIES 64u	/* processes that keep their mappings for late samples */
+
 struct log_event {
 	struct walk_event shown;
 	uint32_t number;
 	bool wanted;		/* by the filter */
 	bool unknown;		/* the log does not introduce it */
 	bool sampled;		/* the log has samples of it */
+	const char *clock;	/* its own name, if it is CLOCK_WALL now … */
+	bool timed;		/* … and the report has samples of it */
 };
 
 struct log_process {
@@ -53,6 +57,8 @@ struct registry {
 	struct roll events, processes, threads;
 	struct roll texts;
 	uint32_t forgotten;		/* processes of earlier logs */
+	struct log_process *zombies[REGISTRY_ZOMBIES];
+	unsigned int zombie;
 };
 
 /* 0, or an exit code: a regular expression of the filter is wrong. */
@@ -67,7 +73,7 @@ struct log_event *registry_event(const struct registry *reg, pmc_id_t id);
 struct log_process *registry_process(const struct registry *reg, pid_t pid);
 struct log_thread *registry_thread(const struct registry *reg, pid_t tid);
 
-/* 0, or the exit code if a name of the filter is no event's of the log, which it prints. */
+/* 0, or the exit code if the log lacks an event that the filter asks for, which it prints. */
 int registry_check_events(const struct registry *reg, const char *log);
 
 /*
@@ -80,6 +86,9 @@ bool registry_same_event(const struct log_event *e, const char *name, uint64_t r
 struct log_event *registry_add_event(struct registry *reg, pmc_id_t id, const char *name);
 struct log_process *registry_add_process(struct registry *reg, pid_t pid);
 
+/* The process has ended. */
+void registry_retire(struct registry *reg, struct log_process *p);
+
 /* 0 or -ENOMEM.  A path also sets the name, to its last component; empty strings change nothing. */
 int registry_set_path(struct registry *reg, struct log_process *p, const char *path);
 int registry_name_process(struct registry *reg, struct log_process *p, const char *name);
@@ -87,6 +96,12 @@ int registry_name_thread(struct registry *reg, pid_t tid, const char *name);
 
 /* The registry's only copy of a text: equal texts are equal pointers.  NULL: no memory. */
 const char *registry_text(struct registry *reg, const char *text);
+
+/*
+ * A sample of the event passes the filter.  False, and a line: two clocks that measure the same
+ * time would be added up.
+ */
+bool registry_takes_time(struct registry *reg, struct log_event *e);
 
 /* True if the filter lets a sample of the event and the process through. */
 bool registry_passes(const struct registry *reg, const struct walk_sample *s,

@@ -11,7 +11,6 @@
 #include "wakers.h"
 #include "weight.h"
 
-#define ZOMBIES	 64u		/* processes that keep their mappings for late samples */
 #define PMCS_MAX 16384u
 
 struct walk {
@@ -23,8 +22,6 @@ struct walk {
 	struct image *hidden;		/* of PMCLOG_PC_KERNEL, once it has occurred */
 	struct image *outside;		/* of PMCLOG_PID_OUTSIDE */
 	uint32_t spaces;		/* numbers given to spaces so far */
-	struct log_process *zombies[ZOMBIES];
-	unsigned int zombie;
 	struct log_event *event;		/* of the last sample, until another record comes */
 	struct log_process *process;
 	struct log_thread *thread;
@@ -204,18 +201,12 @@ static int proc_known(struct walk *w, pid_t pid, const char *path, const char *c
 	return err ? walk_no_memory() : 0;
 }
 
-/* Old logs have samples behind the exit of their process. */
 static void proc_exit(struct walk *w, pid_t pid)
 {
 	struct log_process *p = registry_process(&w->known, pid);
-	struct log_process **place = &w->zombies[w->zombie++ % ZOMBIES];
 
-	if (!p || p->gone)
-		return;
-	p->gone = true;
-	if (*place)
-		space_clear(&(*place)->space);
-	*place = p;
+	if (p && !p->gone)
+		registry_retire(&w->known, p);
 }
 
 static int thread_created(struct walk *w, const struct pmclog_ev_threadcreate *t)
@@ -247,6 +238,7 @@ static int event_allocated(struct walk *w, pmc_id_t id, const char *name, uint64
 {
 	struct log_event *e = registry_event(&w->known, id);
 	struct clock_scale scale = { 0, 0 };
+	const char *own = name;
 
 	if (w->filter->wall && clock_scale(&scale, name, rate)) {
 		name = CLOCK_WALL;
@@ -256,9 +248,11 @@ static int event_allocated(struct walk *w, pmc_id_t id, const char *name, uint64
 		e = event_add(w, id, name);
 	if (e && rate)
 		e->shown.rate = rate;
-	if (e && scale.hz)
+	if (e && scale.hz) {
 		weight_scale(&e->shown, &scale);
-	return e ? 0 : EX_DATAERR;
+		e->clock = registry_text(&w->known, own);
+	}
+	return e && (e->clock || !scale.hz) ? 0 : e ? walk_no_memory() : EX_DATAERR;
 }
 
 static struct log_event *event_get(struct walk *w, pmc_id_t id)
@@ -307,6 +301,8 @@ static int sample_take(struct walk *w, pmc_id_t id, pid_t pid)
 	s->time = w->now;
 	if (!registry_passes(&w->known, s, e, p))
 		return 0;
+	if (!registry_takes_time(&w->known, e))
+		return EX_USAGE;
 	w->stats.passed++;
 	w->stats.chains += s->npc > 1;
 	chains_add(&w->stats.ends, s->flags);
@@ -418,7 +414,6 @@ static void log_initialize(struct walk *w, const struct pmclog_ev_initialize *i)
 	registry_forget(&w->known);
 	wakers_forget(&w->wakers);
 	space_clear(&w->kernel);
-	memset(w->zombies, 0, sizeof(w->zombies));
 	w->old = i->pl_version >> 24 < 9;
 	snprintf(w->stats.cpu, sizeof(w->stats.cpu), "%s%s%.40s", type ? type : "unknown CPU",
 		 *i->pl_cpuid ? " " : "", i->pl_cpuid);

@@ -37,6 +37,8 @@ at() {
 LOG() { echo "$BATS_FILE_TMPDIR/log"; }
 pmcstat() { "$BUILD/bin/pmcstat" "$@"; }
 analyse() { pmcstat -q -R "$(LOG)" -r "$BATS_FILE_TMPDIR/root" "$@"; }
+# log_of WORD...: wordlog.py's, as the file `words`
+log_of() { PYTHONPATH=$BATS_TEST_DIRNAME python3 "$BATS_TEST_DIRNAME/wordlog.py" "$@" >words; }
 report() { pmcstat report -q -r "$BATS_FILE_TMPDIR/root" "$@" "$(LOG)"; }
 
 # wrong STATUS TEXT ARGUMENT...: with this one line.
@@ -257,4 +259,19 @@ assert s["unknown_function"] == 0 and s["exec_elf"] == 1, s'
 		[ "$(folded | grep -c '0x7f00000000')" -eq 4 ]
 		grep -q 'belongs to user 12345' told
 	fi
+}
+
+@test "--wall: time is added up once, and has to be there" {
+	log_of CPU_CLOCK=1000 TASK_CLOCK=1000 OFFCPU_TIME=0 1 3:500 end
+	pmcstat report -q --wall words | grep -qx 'WALL_TIME: 1500 ns'
+	log_of CPU_CLOCK=1000 TASK_CLOCK=1000 OFFCPU_TIME=0 1 3:500 2 end
+	wrong 64 '"CPU_CLOCK" and "TASK_CLOCK" measure the same time, so --wall takes one of them: pmc filter --drop -e TASK_CLOCK makes a log without the other' report --wall --folded x words
+	[ ! -e x ]
+	"$BUILD/bin/pmc" filter --drop -e TASK_CLOCK words one
+	pmcstat report -q --wall one | grep -qx 'WALL_TIME: 1500 ns'
+	# The same clock on several CPUs.
+	log_of CPU_CLOCK=1000 CPU_CLOCK=1000 1 2 end
+	pmcstat report -q --wall words | grep -qx 'WALL_TIME: 2000 ns'
+	log_of PAGE_FAULT.ALL=10 1 end
+	wrong 64 '"words" has no event that is time, which --wall puts on one scale: pmc record --wall samples some' report --wall words
 }
