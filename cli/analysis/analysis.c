@@ -244,13 +244,25 @@ static bool analysis_page_left(const struct analysis *a, const struct out *out)
 	return a->pager && poll(&end, 1, 0) == 1 && end.revents & POLLERR;
 }
 
+static int analysis_check_profile(const struct analysis *a, const struct report *r)
+{
+	int code = 0;
+
+	for (size_t i = 0; i < a->noutputs && !code; i++)
+		if (a->outputs[i].writer->check)
+			code = a->outputs[i].writer->check(r);
+	return code;
+}
+
 static int analysis_write_all(struct analysis *a, struct profile *p, const char *log,
 			      struct out *out)
 {
 	struct report r = { .profile = p, .log = log, .depth = a->depth,
 			    .offsets = a->offsets, .width = a->width, .colour = a->colour };
-	int code = analysis_begin_page(a, out);
+	int code = analysis_check_profile(a, &r);
 
+	if (!code)
+		code = analysis_begin_page(a, out);
 	out->paced = false;
 	if (!code)
 		code = analysis_write_reports(a, &r, out);

@@ -78,6 +78,7 @@ struct writer {
 	bool opens;		/* opens its file itself */
 	bool machine;		/* for programs: no other text may go to the same file */
 	double threshold;	/* percent, unless -f threshold= overrides it */
+	int (*check)(const struct report *r);	/* of the profile; NULL: it takes any */
 	void (*write)(const struct report *r, struct buf *out);
 	int (*line)(struct report_lines *l, struct walk *w, const struct walk_sample *s);
 	int (*files)(const struct analysis *a, const struct analysis_output *o,

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* See event.h. */
+#include <string.h>
+
 #include "event.h"
 
 uint32_t event_first(const struct profile *p, uint32_t event)
@@ -54,6 +56,23 @@ const char *event_unit(const struct profile *p, uint32_t first)
 	if (!one || !one->steered)
 		return "samples";
 	return !hz ? "events" : hz == 1000000000u ? "ns" : "ticks";
+}
+
+const char *event_unit_of_all(const struct profile *p)
+{
+	const char *unit, *all = NULL;
+	size_t n = 0;
+
+	for (uint32_t event = 0; event < p->nevents; event++) {
+		if (!event_total(p, event))
+			continue;
+		unit = event_unit(p, event);
+		if (n++ && (strcmp(unit, all) != 0 ||
+			    (strcmp(unit, "samples") != 0 && strcmp(unit, "ns") != 0)))
+			return NULL;
+		all = unit;
+	}
+	return all ? all : "samples";
 }
 
 void event_put_period(struct buf *out, const struct profile *p, uint32_t first)

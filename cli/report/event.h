@@ -19,6 +19,8 @@ size_t event_count(const struct profile *p);
 uint64_t event_weight(const struct walk_event *event, uint64_t samples);
 /* The word for the unit of tallies: samples, or where they have a weight, events, ticks or ns. */
 const char *event_unit(const struct profile *p, uint32_t first);
+/* … of all events together, which is samples or ns if there are several; NULL: they have none. */
+const char *event_unit_of_all(const struct profile *p);
 /* What that unit stands for, as the end of a line: ", one every 10"; "": nothing else is known. */
 void event_put_period(struct buf *out, const struct profile *p, uint32_t first);
 bool event_is_clock(const struct walk_event *event);

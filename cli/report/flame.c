@@ -7,6 +7,7 @@
  */
 #include <stdlib.h>
 
+#include "cli/common/common.h"
 #include "fold.h"
 #include "print.h"
 
@@ -49,6 +50,7 @@ struct flame {
 	struct folds folds;
 	struct flame_spot *spots;	/* of each node */
 	struct buf *out, name;
+	const char *unit;
 	double scale;		/* units for a sample */
 	uint32_t deepest;	/* that is drawn */
 	uint64_t lost;		/* samples in frames that are not drawn */
@@ -149,9 +151,9 @@ static void flame_frame(struct flame *f, uint32_t node)
 		flame_string(f->out, image->path);
 	}
 	buf_printf(f->out,
-		   " (%llu samples, %.2f%%)</title><rect x=\"%.2f\" y=\"%u\" "
+		   " (%llu %s, %.2f%%)</title><rect x=\"%.2f\" y=\"%u\" "
 		   "width=\"%.2f\" height=\"%d\" rx=\"1\" ",
-		   (unsigned long long)fold->total, flame_share(f, fold->total), x, y,
+		   (unsigned long long)fold->total, f->unit, flame_share(f, fold->total), x, y,
 		   width > 3 ? width - 0.6 : width, ROW - 1);
 	flame_fill(f->out, fold->kind, name);
 	buf_printf(f->out, "/><text x=\"%.2f\" y=\"%u\">", x + 3, y + ROW - 5);
@@ -227,9 +229,9 @@ static void flame_head(const struct flame *f, const struct report *r, unsigned i
 	buf_printf(f->out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
 		   "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%u\" "
 		   "viewBox=\"0 0 %.0f %u\" data-pad=\"%d\" data-row=\"%d\" data-top=\"%d\" "
-		   "data-char=\"%.1f\" data-narrow=\"%.1f\" aria-labelledby=\"name\">\n"
+		   "data-char=\"%.1f\" data-narrow=\"%.1f\" data-unit=\"%s\" aria-labelledby=\"name\">\n"
 		   "<title id=\"name\">Flame graph of ", WIDTH, height, WIDTH, height, PAD, ROW,
-		   TOP, CHAR, NARROW);
+		   TOP, CHAR, NARROW, f->unit);
 	flame_string(f->out, r->log);
 	buf_printf(f->out, "</title>\n<style><![CDATA[\n%s]]></style>\n"
 		   "<rect class=\"page\" width=\"100%%\" height=\"100%%\"/>\n"
@@ -262,13 +264,22 @@ static void flame_legend(const struct flame *f)
 	if (f->nlost > 0)
 		buf_printf(f->out,
 			   "<text class=\"say\" id=\"lost\" x=\"%u\" y=\"%d\">not drawn, "
-			   "too narrow: %zu frames with %.2f%% of the samples</text>\n",
-			   x, LEGEND + 10, f->nlost, flame_share(f, f->lost));
+			   "too narrow: %zu frames with %.2f%% of the %s</text>\n",
+			   x, LEGEND + 10, f->nlost, flame_share(f, f->lost), f->unit);
+}
+
+int report_check_flamegraph(const struct report *r)
+{
+	if (event_unit_of_all(r->profile))
+		return 0;
+	return fail(EX_USAGE, "ERROR: --flamegraph: the events of \"%s\" have different units, which "
+		    "give no sum: choose one by --event, or all time by --wall --event " CLOCK_WALL,
+		    r->log);
 }
 
 void report_flamegraph(const struct report *r, struct buf *out)
 {
-	struct flame f = { .out = out };
+	struct flame f = { .out = out, .unit = event_unit_of_all(r->profile) };
 	unsigned int height;
 
 	out->failed |= folds_build(&f.folds, r) < 0;

@@ -8,6 +8,7 @@
 	const number = (element, name) => Number(element.getAttribute(name));
 	const PAD = number(svg, "data-pad"), ROW = number(svg, "data-row"), TOP = number(svg, "data-top");
 	const CHAR = number(svg, "data-char"), NARROW = number(svg, "data-narrow");
+	const unit = svg.getAttribute("data-unit");
 	const HTML = "http://www.w3.org/1999/xhtml";
 	const height = svg.viewBox.baseVal.height;
 	let deepest = 0, upright = false, current = null;	// upright: callees above their callers
@@ -85,7 +86,7 @@
 			}
 		}
 		if (regex)
-			matched.textContent = `matched: ${samples} samples, ${percent(samples)}`;
+			matched.textContent = `matched: ${samples} ${unit}, ${percent(samples)}`;
 		else if (!pattern)
 			matched.textContent = "";
 		if (input !== document.activeElement)

@@ -42,6 +42,8 @@ void report_callgrind(const struct report *r, struct buf *out);
 /* folded.c, flame.c, pprof.c (gzip), speedscope.c, table.c. */
 void report_folded(const struct report *r, struct buf *out);
 void report_flamegraph(const struct report *r, struct buf *out);
+/* flame.c: 0, or an exit code: the events are in one picture, so their units have to be one. */
+int report_check_flamegraph(const struct report *r);
 void report_pprof(const struct report *r, struct buf *out);
 void report_speedscope(const struct report *r, struct buf *out);
 void report_json(const struct report *r, struct buf *out);

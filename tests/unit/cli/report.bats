@@ -275,3 +275,23 @@ assert s["unknown_function"] == 0 and s["exec_elf"] == 1, s'
 	log_of PAGE_FAULT.ALL=10 1 end
 	wrong 64 '"words" has no event that is time, which --wall puts on one scale: pmc record --wall samples some' report --wall words
 }
+
+@test "--flamegraph: a picture has one unit" {
+	log_of PAGE_FAULT.ALL=10 CPU_CLOCK=0 1 1 2:500 end
+	wrong 64 '--flamegraph: the events of "words" have different units, which give no sum: choose one by --event, or all time by --wall --event WALL_TIME' report --folded folded --flamegraph x.svg words
+	[ ! -e x.svg ] && [ ! -e folded ]
+	pmcstat report -q --event PAGE_FAULT.ALL --flamegraph x.svg words
+	grep -q '<title>all (2 samples, 100.00%)</title>' x.svg
+	pmcstat report -q --wall --event WALL_TIME --flamegraph x.svg words
+	grep -q '<title>all (500 ns, 100.00%)</title>' x.svg
+	grep -q 'data-unit="ns"' x.svg
+	# Weights of different events are no sum, times are, and so are samples.
+	log_of PAGE_FAULT.ALL=0 CONTEXT_SWITCHES=0 1:10 2:20 end
+	wrong 64 '--flamegraph: the events of "words" have different units, which give no sum: choose one by --event, or all time by --wall --event WALL_TIME' report --flamegraph x.svg words
+	log_of CPU_CLOCK=0 OFFCPU_TIME=0 1:10 2:20 end
+	pmcstat report -q --flamegraph x.svg words
+	grep -q '<title>all (30 ns, 100.00%)</title>' x.svg
+	log_of CPU_CLOCK=10 PAGE_FAULT.ALL=10 1 2 end
+	pmcstat report -q --flamegraph x.svg words
+	grep -q '<title>all (2 samples, 100.00%)</title>' x.svg
+}
