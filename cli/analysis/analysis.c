@@ -200,20 +200,6 @@ static int analysis_close_outputs(struct analysis *a)
 
 /* --- the whole ------------------------------------------------------------------------------- */
 
-int analysis_check_kernel(const struct analysis *a)
-{
-	const char *path = a->symbols.kernel;
-	struct stat st;
-
-	if (!path)
-		return 0;
-	if (stat(path, &st) != 0)
-		return fail_errno(EX_OSERR, "ERROR: Cannot locate kernel \"%s\"", path);
-	if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
-		return fail(EX_USAGE, "ERROR: \"%s\": Unsupported file type.", path);
-	return 0;
-}
-
 void analysis_terminal(struct analysis *a, int fd)
 {
 	struct winsize size;
@@ -288,7 +274,7 @@ int analysis_run(struct analysis *a, int *fd, const char *log, struct out *out)
 	struct profile *p = NULL;
 	int code, damage = 0;
 
-	code = analysis_check_kernel(a);
+	code = symbols_check_kernel(a->symbols.kernel);
 	if (!code)
 		code = analysis_open_outputs(a, *fd);
 	if (!code && analysis_reads_again(a) && lseek(*fd, 0, SEEK_CUR) < 0)

@@ -91,9 +91,6 @@ struct writer {
  */
 int analysis_run(struct analysis *a, int *fd, const char *log, struct out *out);
 
-/* Is the path of -k a file or a folder? */
-int analysis_check_kernel(const struct analysis *a);
-
 /* Do the options go together? */
 int analysis_check(const struct analysis *a);
 

@@ -39,6 +39,12 @@ void log_note_gaps(const char *log, uint64_t drops, uint64_t lost)
 		     "place%s; it does not say how many", log, (uintmax_t)drops, times);
 }
 
+void log_note_cut(const char *log, const char *what)
+{
+	note("WARNING: \"%s\" has no end: this %s is partial, it shows what was recorded before",
+	     log, what);
+}
+
 int log_damage(void *parser, const struct pmclog_ev *ev)
 {
 	if (ev->pl_state != PMCLOG_ERROR)

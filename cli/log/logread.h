@@ -21,6 +21,9 @@ int log_pass(void *parser, int fd, struct pmclog_ev *ev, const struct log_user *
 /* Warns of `drops` gaps in the log, with `lost` records in all; 0: their number is unknown. */
 void log_note_gaps(const char *log, uint64_t drops, uint64_t lost);
 
+/* Warns that the log has no end, so `what`, "report", is partial. */
+void log_note_cut(const char *log, const char *what);
+
 /* After a pass: 0, or EX_DATAERR and its line if a damaged record has ended it. */
 int log_damage(void *parser, const struct pmclog_ev *ev);
 

@@ -33,6 +33,7 @@ struct summary {
 	size_t nevents, room;
 	struct index by_name;
 	uint64_t drops, lost;
+	bool closed, old;		/* the log's end, which an old log does not have */
 	uint64_t period;		/* of the sample that comes next; 0: its event's */
 	pmc_id_t period_of;		/* … if it is this PMC's */
 };
@@ -145,6 +146,9 @@ static int summary_take(void *arg, const struct pmclog_ev *ev)
 	struct summary *s = arg;
 	unsigned int n;
 
+	s->closed = ev->pl_type == PMCLOG_TYPE_CLOSELOG;
+	if (ev->pl_type == PMCLOG_TYPE_INITIALIZE)
+		s->old = ev->pl_u.pl_i.pl_version >> 24 < 9;
 	if (ev->pl_type == PMCLOG_TYPE_VALUES) {
 		const uint64_t *period = pmclog_value(&ev->pl_u.pl_v, PMCLOG_VALUE_PERIOD, &n);
 
@@ -230,6 +234,8 @@ static int summary_run(const char *file, size_t top, bool full)
 			      share_compare);
 		event_print(&s.events[i], i + 1, top, full);
 	}
+	if (!code && !s.closed && !s.old)
+		log_note_cut(file, "summary");
 	log_note_gaps(file, s.drops, s.lost);
 	summary_free(&s);
 	written = opt_flush_stdout();

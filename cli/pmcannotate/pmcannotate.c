@@ -209,6 +209,8 @@ static int log_read(const struct annotate *a, struct profile *p, int *damaged)
 	if (code)
 		note("WARNING: what follows is of the log up to there");
 	stats = walk_stats(p->walk);
+	if (stats->cut && !code)
+		log_note_cut(a->log, "listing");
 	log_note_gaps(a->log, stats->drops, stats->lost);
 	chains_note_cut(a->log, &stats->ends);
 	return 0;
@@ -219,8 +221,10 @@ static int annotate_run(struct annotate *a, const struct args *args)
 	struct symbols_config config = { .kernel = args->kernel };
 	struct filter filter = { 0 };
 	struct profile *p = NULL;
-	int damaged = 0, code = binary_open(&a->binary, args->binary);
+	int damaged = 0, code = symbols_check_kernel(args->kernel);
 
+	if (!code)
+		code = binary_open(&a->binary, args->binary);
 	if (code)
 		return code;
 	if (a->binary.kernel && !config.kernel)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "lib/base/array.h"
@@ -28,6 +29,19 @@ struct known {
 };
 
 #define FRAMES_MAX 256u		/* inlined into each other */
+
+int symbols_check_kernel(const char *path)
+{
+	struct stat st;
+
+	if (!path)
+		return 0;
+	if (stat(path, &st) != 0)
+		return fail_errno(EX_OSERR, "ERROR: Cannot locate kernel \"%s\"", path);
+	if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
+		return fail(EX_USAGE, "ERROR: \"%s\": Unsupported file type.", path);
+	return 0;
+}
 
 struct symbols *symbols_new(const struct symbols_config *config)
 {

@@ -94,6 +94,9 @@ struct place {
 	bool cut;		/* no address: callers are missing; `offset`: enum pmc_chain_end */
 };
 
+/* Is the path, if there is one, of a file or a folder?  0, or an exit code and its line. */
+int symbols_check_kernel(const char *path);
+
 struct symbols *symbols_new(const struct symbols_config *config);	/* NULL: ENOMEM */
 void symbols_free(struct symbols *s);
 

@@ -178,8 +178,7 @@ static void stats_gaps(const struct report *r, const struct walk_stats *s, const
 	uint64_t unknown = s->unknown_object;
 
 	if (s->cut)
-		note("WARNING: \"%s\" has no end: this report is partial, it shows what was "
-		     "recorded before", r->log);
+		log_note_cut(r->log, "report");
 	log_note_gaps(r->log, s->drops, s->lost);
 	chains_note_cut(r->log, &s->ends);
 	if (s->waits.dropped)

@@ -243,7 +243,7 @@ static int top_begin(struct measure *m)
 	t->parser = pmclog_open(PMCLOG_FD_NONE);
 	t->ev = calloc(1, sizeof(*t->ev));
 	t->symbols = symbols_new(&names);
-	code = analysis_check_kernel(a);
+	code = symbols_check_kernel(a->symbols.kernel);
 	if (code)
 		return code;
 	if (!t->parser || !t->ev || !t->symbols)

@@ -287,6 +287,17 @@ PYTHON
 	[[ $stderr == *'what follows is of the log up to there'* ]]
 }
 
+@test "a log without its end is reported, and so is a kernel that is not there" {
+	hits "$DIR/$PROGRAM" CLOCK:grind+0*3
+	head -c -16 log >open
+	run -0 --separate-stderr annotate -a open "$DIR/$PROGRAM"
+	[ "${lines[0]}" = 'Profile trace for function: grind() [100.00%]' ]
+	[ "$stderr" = 'pmcannotate: WARNING: "open" has no end: this listing is partial, it shows what was recorded before' ]
+	gives 1 'pmcannotate: ERROR: Cannot locate kernel "/nonexistent": No such file or directory' \
+		annotate -k /nonexistent log "$DIR/$PROGRAM"
+	gives 1 'pmcannotate: ERROR: "/dev/null": Unsupported file type.' annotate -k /dev/null log "$DIR/$PROGRAM"
+}
+
 @test "a wrong command line prints one line, and as in FreeBSD is no failure" {
 	for words in '' 'log' '-h' 'a b c' '-l'; do
 		run -0 annotate $words

@@ -59,6 +59,13 @@ all='10.0.0 10.0.0 10.0.0 11.1.1 20.1.1 20.1.1 20.2.1 30.2.0 30.2.0'
 	[[ $output == *'lacks records (samples, or what processes did) at 1 place; it does not say how many'* ]]
 }
 
+@test "summary: a log without its end is reported" {
+	python3 "$MKLOG" | head -c -16 >open
+	run -0 --separate-stderr pmc summary -k 1 open
+	says $'event-0x1000001:\n\talpha: 4000\nCLOCK.PROF:\n\tpid 30: 2'
+	[ "$stderr" = 'pmc: WARNING: "open" has no end: this summary is partial, it shows what was recorded before' ]
+}
+
 @test "filter without lists copies every byte" {
 	left "$all"
 	cmp log out
