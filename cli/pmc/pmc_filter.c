@@ -151,13 +151,6 @@ static struct sample sample_of(const struct pmclog_ev *ev)
 
 /* --- the copy -------------------------------------------------------------------------------- */
 
-static int filter_idle(void *arg)
-{
-	struct log_filter *f = arg;
-
-	return out_push_all(&f->out);
-}
-
 static void list_know_event(struct list *list, uint32_t id, const char *name)
 {
 	for (int i = 0; i < list->count; i++)
@@ -184,6 +177,23 @@ static int log_filter_check_events(const struct log_filter *f, const char *log)
 			return fail(EX_USAGE, "ERROR: \"%s\" has no event \"%s\"; pmc summary "
 				    "shows the events of its samples", log, list->text[i]);
 	return 0;
+}
+
+/* A file appears when all is well; a pipe gets nothing before all events of -e have appeared. */
+static int filter_push(struct log_filter *f)
+{
+	const struct list *list = &f->lists[EVENTS];
+	bool wait = !f->out.opened || f->out.file.folder < 0;
+
+	for (int i = 0; wait && i < list->count; i++)
+		if (!list->known[i])
+			return 0;
+	return out_push_all(&f->out);
+}
+
+static int filter_idle(void *arg)
+{
+	return filter_push(arg);
 }
 
 static void filter_put_json(struct buf *out, const struct pmclog_ev *ev)
@@ -241,7 +251,7 @@ static int filter_record(void *arg, const struct pmclog_ev *ev)
 	if (ev->pl_type != PMCLOG_TYPE_MAP_IN)
 		filter_forget_values(f);
 	filter_put(f, &f->out.text, ev);
-	return f->out.text.len >= CHUNK ? out_push_all(&f->out) : 0;
+	return f->out.text.len >= CHUNK ? filter_push(f) : 0;
 }
 
 static int filter_open_output(struct log_filter *f, int input, const char *path)
@@ -270,10 +280,10 @@ static int filter_run(struct log_filter *f, const char *in, const char *out)
 	code = filter_open_output(f, fd, out);
 	if (!code) {
 		code = pmc_log_each(fd, in, &user);
-		pushed = out_push_all(&f->out);	/* also for a damaged log */
-		code = code ? code : pushed;
 		if (!code)
 			code = log_filter_check_events(f, in);
+		pushed = code == EX_USAGE ? 0 : out_push_all(&f->out);	/* also a damaged log */
+		code = code ? code : pushed;
 		if (!pushed && code != EX_USAGE)
 			out_complete(&f->out);
 	}

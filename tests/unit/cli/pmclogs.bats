@@ -119,6 +119,15 @@ all='10.0.0 10.0.0 10.0.0 11.1.1 20.1.1 20.1.1 20.2.1 30.2.0 30.2.0'
 		[ ! -e out ]
 	done
 	[[ $output == *'"NOSUCH"; pmc summary shows the events of its samples' ]]
+	for out in - /dev/stdout; do
+		run -64 --separate-stderr pmc filter -e NOSUCH log "$out"
+		[ -z "$output" ]
+		[[ $stderr == *'has no event "NOSUCH"'* ]]
+		pmc filter -e CLOCK.PROF log "$out" | cat >piped
+		pmc filter -e CLOCK.PROF log out
+		cmp piped out
+		rm out
+	done
 }
 
 @test "filter -T: names change; a program's first thread has the program's name" {
