@@ -305,5 +305,7 @@ int measure_end(struct measure *m);
 int run_prepare(struct measure *m);
 int run_loop(struct measure *m);
 int run_finish(struct measure *m);
+/* Takes the signals so far; true if one of them ends the measurement. */
+bool run_asked_to_end(const struct measure *m);
 
 #endif

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,8 @@
 #include "cli/analysis/analysis.h"
 #include "cli/common/common.h"
 #include "measure.h"
+
+#define READER_MS 50	/* between two looks for the reader of a FIFO */
 
 bool record_wanted(const struct measure *m)
 {
@@ -53,19 +56,64 @@ static int log_connect(const char *name, const char *colon, int *fd)
 	return 0;
 }
 
-static int log_open_output(const char *name, int *fd)
+/* The FIFO behind a path, which blocks in no open(2); -1: it is none. */
+static int fifo_find(const char *name)
+{
+	int fd = open(name, O_PATH | O_CLOEXEC);
+	struct stat st;
+
+	if (fd >= 0 && (fstat(fd, &st) != 0 || !S_ISFIFO(st.st_mode))) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+/*
+ * Signals are blocked, and would not end an open(2) that waits for the reader of a FIFO.  *fd keeps
+ * the reader from an end of file until the log is open.
+ */
+static int log_await_reader(const struct measure *m, const char *name, int *fd)
+{
+	struct pollfd signal = { .fd = m->signal_fd, .events = POLLIN };
+	int fifo = fifo_find(name), code = 0;
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fifo);
+	while (fifo >= 0 && *fd < 0 && !code) {
+		*fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+		if (*fd < 0 && errno != ENXIO)
+			break;		/* log_open_file() will report it */
+		if (*fd < 0 && poll(&signal, 1, READER_MS) == 1 && run_asked_to_end(m))
+			code = fail(EX_OSERR, "ERROR: nobody reads \"%s\", so nothing was recorded%s",
+				    name, m->command ? ", and the command was not run" : "");
+	}
+	if (fifo >= 0)
+		close(fifo);
+	return code;
+}
+
+static int log_open_file(const struct measure *m, const char *name, int *fd)
+{
+	struct output file;
+	int held = -1, code = log_await_reader(m, name, &held);
+
+	if (!code && output_create(&file, name, OUTPUT_GROWING, 0666) < 0)
+		code = fail(EX_OSERR, "ERROR: Cannot open \"%s\" for writing: %s.", name, file.why);
+	else if (!code)
+		*fd = file.fd;
+	if (held >= 0)
+		close(held);
+	return code;
+}
+
+static int log_open_output(const struct measure *m, const char *name, int *fd)
 {
 	const char *colon = log_port(name);
-	struct output file;
 
-	if (strcmp(name, "-") == 0)
-		*fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
-	else if (colon)
-		return log_connect(name, colon, fd);
-	else if (output_create(&file, name, OUTPUT_GROWING, 0666) < 0)
-		return fail(EX_OSERR, "ERROR: Cannot open \"%s\" for writing: %s.", name, file.why);
-	else
-		*fd = file.fd;
+	if (strcmp(name, "-") != 0)
+		return colon ? log_connect(name, colon, fd) : log_open_file(m, name, fd);
+	*fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
 	if (*fd < 0)
 		return fail(EX_OSERR, "ERROR: Cannot open \"%s\" for writing: %s.", name,
 			    strerror(errno));
@@ -77,7 +125,7 @@ static int log_open_both(struct measure *m, int *fd)
 {
 	char path[32];
 	struct stat st;
-	int code = m->log ? log_open_output(m->log, fd) : analysis_temporary(fd);
+	int code = m->log ? log_open_output(m, m->log, fd) : analysis_temporary(fd);
 
 	if (code)
 		return code;
@@ -149,7 +197,7 @@ int record_begin(struct measure *m)
 		return 0;
 	m->record_fd = -1;
 	if (fd < 0)
-		code = record_is_analysed(m) ? log_open_both(m, &fd) : log_open_output(m->log, &fd);
+		code = record_is_analysed(m) ? log_open_both(m, &fd) : log_open_output(m, m->log, &fd);
 	if (!code && pmc_configure_logfile(fd) != 0)
 		code = fail_pmc(EX_OSERR, "ERROR: Cannot configure log file");
 	m->logging = !code;

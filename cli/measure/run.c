@@ -341,7 +341,7 @@ static void run_leave_child(struct measure *m)
 	m->child.pid = 0;
 }
 
-static bool signals_ask_end(struct measure *m)
+bool run_asked_to_end(const struct measure *m)
 {
 	struct signalfd_siginfo info;
 
@@ -367,7 +367,7 @@ static int run_drain(struct measure *m)
 
 		poll(fds, 2, (int)(left * 1000) + 1);
 		left = DRAIN_SECONDS - measure_time_since(&start);
-		if (left <= 0 || signals_ask_end(m))
+		if (left <= 0 || run_asked_to_end(m))
 			return fail(EX_OSERR, "ERROR: nobody reads \"%s\": %zu bytes were not "
 				    "written", m->out.name, m->out.text.len);
 		code = out_push(&m->out);

@@ -150,3 +150,28 @@ attached() { pmcstat -R pmc.log 2>/dev/null | grep -q '^attach'; }
 	run -65 pmc record -p '(' true
 	[ ! -e pmc.log ]
 }
+
+@test "a FIFO that nobody reads: a signal ends the wait, and the command is not run" {
+	mkfifo fifo
+	waits_for_reader() { find "/proc/$pid/fd" -lname '*/fifo' | grep -q .; }
+	for command in 'pmc record --no-report -o' 'pmcstat -P CPU_CLOCK -O'; do
+		for signal in INT TERM; do
+			$command fifo touch ran >said 2>&1 3>&- & pid=$!
+			wait_for waits_for_reader
+			kill -$signal $pid
+			status=0
+			wait $pid || status=$?
+			status_is 71
+			[[ $(<said) == *'ERROR: nobody reads "fifo", so nothing was recorded, and the command was not run' ]]
+			[ ! -e ran ]
+		done
+		# With a reader all is as usual.
+		$command fifo touch ran 3>&- & pid=$!
+		wait_for waits_for_reader
+		cat fifo >got
+		wait $pid
+		[ -e ran ]
+		pmcstat -R got | grep -q '^closelog'
+		rm ran
+	done
+}
