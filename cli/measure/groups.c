@@ -64,13 +64,12 @@ static bool piece_qualifies(const char *text, size_t len)
 	return memchr(text, '=', slash ? (size_t)(slash - text) : len);
 }
 
-/* The length of the first member of a list. */
-static size_t member_length(const char *text)
+size_t groups_member(const char *text, const char *ends)
 {
-	size_t len = strcspn(text, ",}");
+	size_t len = strcspn(text, ends);
 
 	while (text[len] == ',') {
-		size_t piece = strcspn(text + len + 1, ",}");
+		size_t piece = strcspn(text + len + 1, ends);
 
 		if (!member_is_open(text, len) && !piece_qualifies(text + len + 1, piece))
 			break;
@@ -110,7 +109,7 @@ static int groups_fill(const char *arg, struct event_group *g, const char *sides
 	char *out = g->text;
 
 	for (;;) {
-		size_t len = member_length(from);
+		size_t len = groups_member(from, ",}");
 		bool last = from[len] == '}';
 
 		if (!len)

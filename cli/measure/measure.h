@@ -62,9 +62,11 @@ enum seen {
 	SEEN_CUMULATIVE = 1 << 18,	/* -C */
 	SEEN_DURATION = 1 << 19,	/* -l */
 	SEEN_BOTH_SIDES = 1 << 20,	/* -U */
+	SEEN_CGROUPS = 1 << 21,		/* --for-each-cgroup */
+	SEEN_PACE = 1 << 22,		/* -w */
 };
 /* … and the bits of enum analysis_seen. */
-#define SEEN_OF(analysis) ((unsigned int)(analysis) << 21)
+#define SEEN_OF(analysis) ((uint64_t)(analysis) << 32)
 
 struct analysis;
 struct event_group;
@@ -80,6 +82,7 @@ enum from {
 	FROM_USUAL,		/* the command at its exec, processes of -t at once */
 	FROM_EXEC,		/* --from-exec: all at their next exec */
 	FROM_FORK,		/* --from-fork: all at once */
+	FROM_BOTH,		/* both options, which are refused */
 };
 
 /* A -t: a process by number, or all processes with a matching name. */
@@ -133,7 +136,7 @@ enum live_event {
 };
 
 struct measure {
-	unsigned int seen;	/* enum seen */
+	uint64_t seen;		/* enum seen */
 	int verbosity;
 	double interval;	/* seconds */
 	double duration;	/* 0: no limit */
@@ -209,6 +212,11 @@ int kinds_split(struct measure *m);
  */
 int groups_split(struct measure *m, const char *arg, const struct event_list **list);
 void groups_free(struct measure *m);
+/*
+ * The length of the first event of a list, with its qualifiers.  `ends`: "," and what else ends an
+ * event.
+ */
+size_t groups_member(const char *text, const char *ends);
 int groups_commit(const struct measure *m);
 int groups_read(struct measure *m, struct column *leader);
 /* True if the column is in no group, or the first of one: only then its PMC is started, … */

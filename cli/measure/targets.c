@@ -77,9 +77,11 @@ int targets_want(struct measure *m, const char *text)
 
 bool targets_from(struct measure *m, int code)
 {
+	const enum from from = code == OPT_FROM_EXEC ? FROM_EXEC : FROM_FORK;
+
 	if (code != OPT_FROM_EXEC && code != OPT_FROM_FORK)
 		return false;
-	m->from = code == OPT_FROM_EXEC ? FROM_EXEC : FROM_FORK;
+	m->from = m->from == FROM_USUAL || m->from == from ? from : FROM_BOTH;
 	return true;
 }
 
@@ -134,6 +136,9 @@ int targets_check(const struct measure *m, bool processes)
 {
 	int code;
 
+	if (m->from == FROM_BOTH)
+		return fail(EX_USAGE, "ERROR: options --from-exec and --from-fork are mutually "
+			    "exclusive.");
 	if (m->from == FROM_USUAL || processes) {
 		code = targets_check_cgroup(m);
 		return code ? code : targets_check_thread(m);

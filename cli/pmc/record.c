@@ -34,7 +34,8 @@ struct pmc_record {
 	size_t nsteered;
 	bool system, no_chain;
 	bool off_cpu, wall, wakers;
-	bool report;		/* show it */
+	bool report;		/* show it … */
+	int said;		/* … by this option, if not 0 */
 	struct stat log;	/* once it is written */
 };
 
@@ -292,6 +293,10 @@ static int pmc_record_option(struct pmc_record *r, int letter)
 		return 0;
 	case OPT_REPORT:
 	case OPT_NO_REPORT:
+		if (r->said && r->said != letter)
+			return fail(EX_USAGE, "ERROR: options --report and --no-report are mutually "
+				    "exclusive.");
+		r->said = letter;
 		r->report = letter == OPT_REPORT;
 		return 0;
 	case OPT_OFF_CPU:

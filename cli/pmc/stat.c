@@ -339,13 +339,17 @@ static void stat_use_all(struct stat_run *s)
 /* The last slots hold the list's events, in its order. */
 static int stat_choose_events(struct stat_run *s, char *list)
 {
-	char *names[MAX_CHOSEN], *name, *rest = list;
+	char *names[MAX_CHOSEN], *name;
 	int count = 0;
 
-	while ((name = strsep(&rest, ","))) {
+	for (bool last = false; !last;) {
+		name = list;
+		list += groups_member(list, ",");
+		last = !*list;
+		*list++ = '\0';
 		if (!*name)
 			return fail(EX_USAGE, "ERROR: an event without a name in the list of -j");
-		if (strpbrk(name, "{}"))
+		if (strcspn(name, "{}") < strcspn(name, ","))
 			return fail(EX_USAGE, "ERROR: \"%s\": pmc stat counts the events of -j one "
 				    "by one, and its own as a group; pmcstat -p counts groups",
 				    name);

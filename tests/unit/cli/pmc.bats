@@ -71,6 +71,22 @@ pmc() { fake pmc "$@"; }
 	FAKEPMC_FAIL=allocate:6:22 gives_like 64 'pmc: ERROR: b not recognized on host: *' pmc stat -j a,b true
 }
 
+@test "stat -j: events with qualifiers, terms and filters" {
+	pmc stat -j 'page-faults,usr,cpu/event=0x1,umask=2/,s:e,filter=cpus & CPUS{0-3},TASK_CLOCK' true 2>/dev/null
+	[ "$(awk '$1 == "allocate" { sub("allocate ", ""); sub(" mode .*", ""); print }' calls | tail -4)" = \
+		$'page-faults,usr\ncpu/event=0x1,umask=2/\ns:e,filter=cpus & CPUS{0-3}\nTASK_CLOCK' ]
+	gives_like 64 $'pmc: ERROR: an event without a name in the list of -j\n*' pmc stat -j a,,b true
+	gives_like 64 $'pmc: ERROR: an event without a name in the list of -j\n*' pmc stat -j a, true
+	gives_like 64 'pmc: ERROR: "{a": pmc stat counts *' pmc stat -j '{a,b}' true
+	gives_like 64 'pmc: ERROR: -j takes at most *' pmc stat -j "$(seq -s, 40)" true
+}
+
+@test "record: --report and --no-report, and the starts of counting, exclude each other" {
+	gives_like 64 '*options --report and --no-report are mutually exclusive.' pmc record --report --no-report true
+	gives_like 64 '*options --from-exec and --from-fork are mutually exclusive.' pmc record --from-exec --from-fork true
+	gives_like 64 '*options --from-exec and --from-fork are mutually exclusive.*' pmc stat --from-exec --from-fork true
+}
+
 @test "stat: events that the machine lacks are named, the rest is counted" {
 	FAKEPMC_FAIL=allocate:3:22 run -0 pmc stat true
 	[ "${lines[0]}" = 'pmc: not counted: branches, branch-misses, cache-references, cache-misses: because the test wants it' ]
