@@ -35,6 +35,10 @@ enum analysis_seen {
 	ANALYSIS_KERNEL = 1 << 8,	/* -k */
 	ANALYSIS_FILTER = 1 << 9,
 	ANALYSIS_TOP = 1 << 10,		/* -T */
+	ANALYSIS_LOOK = 1 << 11,	/* -A, -I, -r, -z, --wall, --no-inlines */
+	ANALYSIS_GNU = 1 << 12,		/* --gnu */
+	ANALYSIS_THRESHOLD = 1 << 13,	/* -f threshold= */
+	ANALYSIS_LINKS = 1 << 14,	/* -f skiplink= */
 };
 
 struct writer;
@@ -76,6 +80,7 @@ int analysis_option(struct analysis *a, int code, const char *arg);
 struct writer {
 	int code;		/* the option's */
 	bool opens;		/* opens its file itself */
+	bool lists;		/* leaves out what is below a threshold */
 	bool machine;		/* for programs: no other text may go to the same file */
 	double threshold;	/* percent, unless -f threshold= overrides it */
 	int (*check)(const struct report *r);	/* of the profile; NULL: it takes any */
@@ -93,6 +98,8 @@ int analysis_run(struct analysis *a, int *fd, const char *log, struct out *out);
 
 /* Do the options go together? */
 int analysis_check(const struct analysis *a);
+/* … those of -f alone? */
+int analysis_check_plugin(const struct analysis *a);
 
 /*
  * Refuses an output that would replace the log being read, another log, a program or another

@@ -126,6 +126,9 @@ int analysis_command(int argc, char *argv[])
 		}
 		code = command_obey(&c, letter);
 	}
+	if (!code && argc - optind > 1 && argv[optind + 1][0] == '-' && argv[optind + 1][1])
+		code = fail(EX_USAGE, "ERROR: options stand before the log: \"%s\" before \"%s\"",
+			    argv[optind + 1], argv[optind]);
 	if (!code && argc - optind > 1) {
 		command_usage(stderr);
 		code = fail(EX_USAGE, "ERROR: one log at a time: \"%s\" or \"%s\"",

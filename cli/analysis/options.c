@@ -17,7 +17,8 @@ static int writer_gprof(const struct analysis *a, const struct analysis_output *
 {
 	bool map = a->seen & ANALYSIS_MAP || a->verbosity > 1;
 
-	return report_gmon(r, a->folder, a->wide, a->gnu, map ? out : NULL);
+	return report_gmon(r, a->seen & ANALYSIS_GPROF ? a->folder : NULL, a->wide, a->gnu,
+			   map ? out : NULL);
 }
 
 static int writer_perf_data(const struct analysis *a, const struct analysis_output *o,
@@ -27,11 +28,11 @@ static int writer_perf_data(const struct analysis *a, const struct analysis_outp
 }
 
 static const struct writer functions = {
-	.threshold = THRESHOLD, .write = report_functions,
+	.threshold = THRESHOLD, .lists = true, .write = report_functions,
 };
 
 static const struct writer writers[] = {
-	{ .code = 'G', .write = report_graph },
+	{ .code = 'G', .lists = true, .write = report_graph },
 	{ .code = 'F', .machine = true, .write = report_callgrind },
 	{ .code = 'g', .files = writer_gprof },
 	{ .code = 'm', .machine = true, .line = report_pc_lines },
@@ -95,10 +96,9 @@ static int option_plugin(struct analysis *a, const char *text)
 	double percent;
 	char *end;
 
-	if (!(a->seen & (ANALYSIS_OUTPUT | ANALYSIS_TOP)))
-		return fail(EX_USAGE, "ERROR: Need -g/-G/-m/-T.");
 	if (strcmp(text, "skiplink=0") == 0 || strcmp(text, "skiplink=1") == 0) {
 		a->skip_links = text[sizeof("skiplink=") - 1] == '1';
+		a->seen |= ANALYSIS_LINKS;
 		return 0;
 	}
 	if (strncmp(text, threshold, sizeof(threshold) - 1) != 0)
@@ -108,6 +108,7 @@ static int option_plugin(struct analysis *a, const char *text)
 		return fail(EX_USAGE, "ERROR: Illegal threshold \"%s\": a percentage from 0 to "
 			    "100.", value);
 	a->threshold = percent;
+	a->seen |= ANALYSIS_THRESHOLD;
 	return 0;
 }
 
@@ -203,6 +204,13 @@ static unsigned int option_kind(int code)
 	case OPT_EVENT:
 	case OPT_PROCESS:
 	case OPT_TIME: return ANALYSIS_FILTER;
+	case 'A':
+	case 'I':
+	case 'r':
+	case 'z':
+	case OPT_WALL:
+	case OPT_NO_INLINES: return ANALYSIS_LOOK;
+	case OPT_GNU: return ANALYSIS_GNU;
 	default: return 0;
 	}
 }
@@ -229,18 +237,35 @@ int analysis_option(struct analysis *a, int code, const char *arg)
 	case OPT_DEBUGINFOD: return option_debuginfod(a, arg);
 	case OPT_WALL: f->wall = true; return 0;
 	case OPT_NO_INLINES: a->symbols.no_inlines = true; return 0;
-	case OPT_GNU: a->gnu = true; return analysis_choose_output(a, 'g', NULL);
+	case OPT_GNU: a->gnu = true; return 0;
 	default: return analysis_choose_output(a, code, arg);
 	}
 }
 
+/* The list of functions is the output where none is requested. */
+int analysis_check_plugin(const struct analysis *a)
+{
+	bool lists = !a->noutputs || a->seen & ANALYSIS_TOP;
+
+	for (size_t i = 0; i < a->noutputs; i++)
+		lists |= a->outputs[i].writer->lists;
+	if (a->seen & ANALYSIS_LINKS && !(a->seen & ANALYSIS_TOP))
+		return fail(EX_USAGE, "ERROR: option -f skiplink= is only used with -T.");
+	if (a->seen & ANALYSIS_THRESHOLD && !lists)
+		return fail(EX_USAGE, "ERROR: option -f threshold= is only used with -G, -T and the "
+			    "list of functions: other outputs have all samples.");
+	return 0;
+}
+
 int analysis_check(const struct analysis *a)
 {
-	if (a->seen & (ANALYSIS_WIDE | ANALYSIS_FOLDER) && !(a->seen & ANALYSIS_GPROF))
+	if (a->seen & (ANALYSIS_WIDE | ANALYSIS_FOLDER | ANALYSIS_GNU) &&
+	    !(a->seen & ANALYSIS_GPROF))
 		return fail(EX_USAGE, a->seen & ANALYSIS_WIDE ?
 			    "ERROR: option -e requires gprof mode to be specified." :
-			    "ERROR: option -D is only used with -g.");
-	return 0;
+			    "ERROR: option %s is only used with -g.",
+			    a->seen & ANALYSIS_FOLDER ? "-D" : "--gnu");
+	return analysis_check_plugin(a);
 }
 
 static int analysis_check_output(const struct analysis *a, const char *path, const char *log)

@@ -12,6 +12,22 @@
 #include "cli/top/top.h"
 #include "pmcstat.h"
 
+/* Options for the PMCs of these letters that follow them. */
+static const struct {
+	char letter;
+	const char *pmcs, *shown;
+	unsigned int seen;	/* without all of these, check.c refuses the option */
+} followed[] = {
+	{ 'n', "PS", "-P and -S", SEEN_SAMPLING },
+	{ 'N', "PS", "-P and -S", SEEN_SAMPLING },
+	{ 'U', "PS", "-P and -S", SEEN_SAMPLING },
+	{ 'C', "ps", "-p and -s", SEEN_COUNTING },
+	{ 'd', "pP", "-p and -P", SEEN_PROCESS_PMC },
+	{ 'E', "p", "-p", SEEN_PROCESS_PMC },
+	{ 'W', "p", "-p", SEEN_PROCESS_PMC | SEEN_COUNTING },
+};
+#define FOLLOWED (sizeof(followed) / sizeof(followed[0]))
+
 /* The settings for the next PMC, from the options so far. */
 struct parse {
 	struct measure *m;
@@ -22,7 +38,7 @@ struct parse {
 	const char *idle_cpus;		/* the value of a -c that no -s or -S has followed yet */
 	bool cumulative, descendants, exits, switches, no_chain, both_sides;
 	pmc_value_t rate;
-	bool paced;			/* -w */
+	bool idle[FOLLOWED];			/* options that no PMC has followed yet */
 	const char *json, *csv;		/* the files of --json and --csv, or NULL */
 	bool ended;
 };
@@ -49,17 +65,20 @@ static const char *unit_name(enum topology_unit unit)
 	return units[i].name;
 }
 
-/* True if the option is --per-core or its like. */
-static bool parse_unit(struct parse *p, int code)
+/* If the option is --per-core or its like, 0, or an exit code; else -1. */
+static int parse_unit(struct parse *p, int code)
 {
 	for (size_t i = 0; i < UNITS; i++) {
 		if (units[i].code != code)
 			continue;
+		if (p->idle_unit)
+			return fail(EX_USAGE, "ERROR: option --per-%s is for the -s that follow it, "
+				    "before --per-%s.", p->idle_unit, units[i].name);
 		p->unit = units[i].unit;
 		p->idle_unit = units[i].name;
-		return true;
+		return 0;
 	}
-	return false;
+	return -1;
 }
 
 static int parse_add_column(struct parse *p, const char *spec, enum pmc_mode mode, int cpu,
@@ -143,6 +162,15 @@ static int parse_seconds(const char *arg, const char *what, double *seconds)
 	       fail(EX_USAGE, "ERROR: Illegal %s value \"%s\".", what, arg);
 }
 
+static int parse_cgroups(struct parse *p, const char *arg)
+{
+	if (p->m->each)
+		return fail(EX_USAGE, "ERROR: option --for-each-cgroup takes all its cgroups at once: "
+			    "\"%s,%s\".", p->m->each, arg);
+	p->m->each = arg;
+	return 0;
+}
+
 static int parse_once(char letter, const char *arg, const char **path)
 {
 	if (*path)
@@ -221,7 +249,7 @@ int args_usage(void)
 	return EX_USAGE;
 }
 
-static unsigned int seen_of(int code)
+static uint64_t seen_of(int code)
 {
 	switch (code) {
 	case 'p': return SEEN_PROCESS_PMC | SEEN_COUNTING;
@@ -237,8 +265,9 @@ static unsigned int seen_of(int code)
 	case 'c': return SEEN_CPUS;
 	case 'C': return SEEN_CUMULATIVE;
 	case 'd': return SEEN_DESCENDANTS;
-	case OPT_FOR_EACH_CGROUP:
+	case OPT_FOR_EACH_CGROUP: return SEEN_CGROUPS;
 	case 't': return SEEN_TARGET;
+	case 'w': return SEEN_PACE;
 	case 'l': return SEEN_DURATION;
 	case 'o': return SEEN_OUTPUT;
 	case 'R': return SEEN_INPUT;
@@ -249,13 +278,38 @@ static unsigned int seen_of(int code)
 	}
 }
 
+/* Notes an option for the PMCs that follow, or that one has followed. */
+static void parse_idle(struct parse *p, int code)
+{
+	for (size_t i = 0; i < FOLLOWED; i++) {
+		if (followed[i].letter == code)
+			p->idle[i] = true;
+		else if (code > 0 && code < 256 && strchr(followed[i].pmcs, code))
+			p->idle[i] = false;
+	}
+}
+
+/* check.c refuses those for which there is no PMC at all. */
+static int parse_check_idle(const struct parse *p)
+{
+	for (size_t i = 0; i < FOLLOWED; i++)
+		if (p->idle[i] && (p->m->seen & followed[i].seen) == followed[i].seen &&
+		    !(p->m->seen & SEEN_INPUT))
+			return fail(EX_USAGE, "ERROR: the last -%c changes nothing: it is for the %s "
+				    "that follow it.", followed[i].letter, followed[i].shown);
+	return 0;
+}
+
 static int parse_option(struct parse *p, int code, const char *arg)
 {
 	struct measure *m = p->m;
 
+	int unit = parse_unit(p, code);
+
 	m->seen |= seen_of(code);
-	if (parse_unit(p, code))
-		return 0;
+	if (unit >= 0)
+		return unit;
+	parse_idle(p, code);
 	switch (code) {
 	case 'p': return parse_add(p, arg, PMC_MODE_TC);
 	case 's': return parse_add_on_cpus(p, arg, PMC_MODE_SC);
@@ -272,7 +326,7 @@ static int parse_option(struct parse *p, int code, const char *arg)
 	case 'R': return parse_once('R', arg, &m->input);
 	case 'c': return parse_cpus(p, arg);
 	case 't': return targets_want(m, arg);
-	case 'w': p->paced = true; return parse_seconds(arg, "wait interval", &m->interval);
+	case 'w': return parse_seconds(arg, "wait interval", &m->interval);
 	case 'l': return parse_seconds(arg, "duration time", &m->duration);
 	case 'o': m->output = arg; return 0;
 	case 'q': m->verbosity = 0; return 0;
@@ -283,7 +337,7 @@ static int parse_option(struct parse *p, int code, const char *arg)
 	case OPT_FROM_EXEC:
 	case OPT_FROM_FORK: targets_from(m, code); return 0;
 	case OPT_EXIT_STATUS: return 0;
-	case OPT_FOR_EACH_CGROUP: m->each = arg; return 0;
+	case OPT_FOR_EACH_CGROUP: return parse_cgroups(p, arg);
 	case OPT_PER_THREAD: m->threads = true; return 0;
 	/* The form of rows; with a file, or with a log to read, a report. */
 	case OPT_JSON: m->format = &format_json; p->json = arg; return 0;
@@ -295,16 +349,31 @@ static int parse_option(struct parse *p, int code, const char *arg)
 	}
 }
 
+/* A file of --json or --csv, where there are rows only. */
+static int parse_rows_file(struct parse *p, const char *file)
+{
+	if (p->m->output)
+		return fail(EX_USAGE, "ERROR: rows go to one file: \"%s\" or \"%s\".",
+			    p->m->output, file);
+	if (strcmp(file, "-") == 0)
+		out_use(&p->m->out, STDOUT_FILENO, "standard output");
+	else
+		p->m->output = file;
+	return 0;
+}
+
 /* -c, --json and --csv have another meaning if samples come from a log. */
 static int parse_finish_analysis(struct parse *p)
 {
 	struct analysis *a = p->m->analysis;
-	bool log = p->m->seen & SEEN_INPUT;
+	bool log = p->m->seen & SEEN_INPUT, rows = !log && !(p->m->seen & SEEN_SAMPLING);
 	int code = 0;
 
-	if (p->m->seen & SEEN_JSON && (log || p->json))
+	if (rows && (p->json || p->csv))
+		code = parse_rows_file(p, p->json ? p->json : p->csv);
+	if (!rows && p->m->seen & SEEN_JSON && (log || p->json))
 		code = analysis_option(a, OPT_JSON, p->json);
-	if (!code && p->m->seen & SEEN_CSV && (log || p->csv))
+	if (!code && !rows && p->m->seen & SEEN_CSV && (log || p->csv))
 		code = analysis_option(a, OPT_CSV, p->csv);
 	if (log && p->chosen) {
 		a->filter.cpus = p->cpus;
@@ -341,7 +410,9 @@ int args_parse(struct measure *m, int argc, char *argv[], bool *ended)
 	if (!code && !p.ended && p.idle_unit)
 		code = fail(EX_USAGE, "ERROR: option --per-%s is for the -s that follow it.",
 			    p.idle_unit);
-	if (!code && m->threads && p.paced)
+	if (!code && !p.ended)
+		code = parse_check_idle(&p);
+	if (!code && m->threads && m->seen & SEEN_PACE)
 		code = fail(EX_USAGE, "ERROR: --per-thread prints its rows at the end: no -w goes "
 			    "with it.");
 	if (!code)

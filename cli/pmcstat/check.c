@@ -9,7 +9,7 @@
 #include "pmcstat.h"
 
 #define ANY_PMC	   (SEEN_SYSTEM_PMC | SEEN_PROCESS_PMC)
-#define ANY_TARGET (SEEN_TARGET | SEEN_COMMAND)
+#define ANY_TARGET (SEEN_TARGET | SEEN_COMMAND | SEEN_CGROUPS)
 
 #define OUTPUT	    SEEN_OF(ANALYSIS_OUTPUT)
 #define GPROF	    SEEN_OF(ANALYSIS_GPROF)
@@ -22,10 +22,13 @@
 #define KERNEL	    SEEN_OF(ANALYSIS_KERNEL)
 #define FILTER	    SEEN_OF(ANALYSIS_FILTER)
 #define TOP	    SEEN_OF(ANALYSIS_TOP)
+#define LOOK	    SEEN_OF(ANALYSIS_LOOK)
+#define GNU	    SEEN_OF(ANALYSIS_GNU)
+#define PLUGIN	    SEEN_OF(ANALYSIS_THRESHOLD | ANALYSIS_LINKS)
 
 /* Wrong if all of `with`, none of `without` and, unless it is 0, one of `one` were seen. */
 static const struct check {
-	unsigned int with, one, without;
+	uint64_t with, one, without;
 	const char *text;	/* NULL: the usage screen */
 } checks[] = {
 	{ SEEN_JSON | SEEN_CSV, 0, SEEN_INPUT, "options --json and --csv are mutually exclusive." },
@@ -40,8 +43,11 @@ static const struct check {
 	{ SEEN_INPUT | SEEN_COMMAND, 0, 0,
 	  "option -R may not be used with a command line specification." },
 	{ SEEN_INPUT | SEEN_TARGET, 0, 0, "option -R may not be used with option -t." },
+	{ SEEN_INPUT, SEEN_CGROUPS | SEEN_DURATION, 0,
+	  "option -R may not be used with options -l and --for-each-cgroup." },
 	{ SEEN_INPUT, ANY_PMC, 0, "option -R may not be used with a PMC event specification." },
 	{ 0, 0, ANY_PMC | SEEN_INPUT, NULL },
+	{ SEEN_CGROUPS, 0, SEEN_PROCESS_PMC, "option --for-each-cgroup requires a -p." },
 	{ SEEN_TARGET, 0, SEEN_PROCESS_PMC,
 	  "option -t requires a process mode PMC to be specified." },
 	{ 0, SEEN_DESCENDANTS | SEEN_PROCESS_PMC | SEEN_EXIT_LOG | SEEN_SWITCH_LOG,
@@ -51,7 +57,7 @@ static const struct check {
 	  "options -d, -E, and -W require a process mode PMC to be specified." },
 	{ SEEN_CPUS, 0, SEEN_SYSTEM_PMC | SEEN_INPUT,
 	  "option -c requires at least one system mode PMC to be specified." },
-	{ 0, SEEN_CUMULATIVE | SEEN_SWITCH_LOG, SEEN_COUNTING | SEEN_INPUT,
+	{ 0, SEEN_CUMULATIVE | SEEN_SWITCH_LOG, SEEN_COUNTING,
 	  "options -C, -W and -o require at least one counting mode PMC to be specified." },
 	{ 0, SEEN_CHAIN | SEEN_RATE, SEEN_SAMPLING,
 	  "options -N, -n and -O require at least one sampling mode PMC to be specified." },
@@ -62,9 +68,17 @@ static const struct check {
 	{ WIDE, 0, GPROF, "option -e requires gprof mode to be specified." },
 	{ SEEN_LOG, 0, SEEN_SAMPLING | SEEN_EXIT_LOG | SEEN_SWITCH_LOG,
 	  "option -O is used only with options -E, -P, -S and -W." },
-	{ KERNEL, 0, OUTPUT | SEEN_INPUT | TOP, "option -k is only used with -g/-R/-m/-T." },
+	{ KERNEL, 0, OUTPUT | TOP, "option -k is only used with -g/-R/-m/-T." },
 	{ FOLDER, 0, GPROF, "option -D is only used with -g." },
+	{ GNU, 0, GPROF, "option --gnu is only used with -g." },
 	{ MAP, 0, GPROF | SEEN_INPUT, "option -M is only used with -g/-R." },
+	{ 0, PLUGIN, OUTPUT | TOP, "Need -g/-G/-m/-T." },
+	{ LOOK, 0, OUTPUT | TOP,
+	  "options -A, -I, -r, -z, --wall and --no-inlines are for -g/-G or another output of "
+	  "samples, and for -T." },
+	{ SEEN_INPUT | SEEN_CPUS, 0, OUTPUT | TOP,
+	  "with -R, option -c chooses samples for -g/-G or another output of them, and for -T." },
+	{ SEEN_INPUT | SEEN_PACE, 0, TOP, "with -R, option -w is only used with -T." },
 	{ FILTER, 0, OUTPUT | TOP,
 	  "options --event, --process, --thread and --time choose samples for -g/-G or another "
 	  "output of them." },
@@ -124,7 +138,8 @@ int check_options(struct measure *m)
 	if (m->analysis->symbols.debuginfod && (m->seen & TOP || !(m->seen & OUTPUT)))
 		return fail(EX_USAGE, "ERROR: option --debuginfod is for -g/-G or another output "
 			    "of samples, and -T waits for nothing.");
-	code = targets_check(m, m->seen & SEEN_PROCESS_PMC);
+	code = analysis_check_plugin(m->analysis);
+	code = code ? code : targets_check(m, m->seen & SEEN_PROCESS_PMC);
 	code = code ? code : thread_rows_check(m);
 	code = code ? code : cgroup_rows_find(m);
 	return code ? code : check_open_output(m);

@@ -356,7 +356,7 @@ int report_gmon(const struct report *r, const char *dir, bool wide, bool gnu, st
 	gmon_divide(&g);
 	if (!code)
 		code = gmon_name_images(&g);
-	if (!code)
+	if (!code && dir)
 		code = gmon_write_files(&g);
 	if (!code && map)
 		gmon_put_map(&g, map);

@@ -53,7 +53,10 @@ void report_statistics(const struct report *r, bool zeros, struct buf *out);
 /* … their figures alone, in walk_stats().  -ENOMEM or 0. */
 int report_count(const struct report *r);
 
-/* gmon.c: -g.  DIR/EVENT/BASENAME.gmon; `wide`: -e; `map`: -M, may be NULL.  0 or an exit code. */
+/*
+ * gmon.c: -g.  DIR/EVENT/BASENAME.gmon, and none if `dir` is NULL; `wide`: -e; `map`: -M, may be
+ * NULL.  0 or an exit code.
+ */
 int report_gmon(const struct report *r, const char *dir, bool wide, bool gnu, struct buf *map);
 
 /*

@@ -8,7 +8,7 @@ load helpers
 
 setup() {
 	in_tmpdir_with_daemon
-	pmcstat -P clock.hard -n 1 -O log "$BUILD/tests/load" spins=20000000 >/dev/null
+	pmcstat -n 1 -P clock.hard -O log "$BUILD/tests/load" spins=20000000 >/dev/null
 	THEIRS=$BATS_TEST_TMPDIR/theirs
 	install -d -o 65534 -g 65534 "$THEIRS"
 }

@@ -47,6 +47,18 @@ wrong() {
 	64|option -R may not be used with a command line specification.|-R b -t 1 -p c true
 	64|option -R may not be used with option -t.|-R b -t 1 -p c
 	64|option -R may not be used with a PMC event specification.|-R b -p c;-R b -S c
+	64|option --for-each-cgroup requires a -p.|-s a --for-each-cgroup b
+	64|option --for-each-cgroup takes all its cgroups at once: "a,b".|--for-each-cgroup a --for-each-cgroup b -p c
+	64|option --per-core is for the -s that follow it, before --per-socket.|--per-core --per-socket -s a
+	64|the last -n changes nothing: it is for the -P and -S that follow it.|-P a -n 20000 true;-n 1 -S a -n 2
+	64|the last -N changes nothing: it is for the -P and -S that follow it.|-N -P a -p b -N true
+	64|the last -U changes nothing: it is for the -P and -S that follow it.|-P a -U true
+	64|the last -C changes nothing: it is for the -p and -s that follow it.|-C -p a -C true;-s a -C
+	64|the last -d changes nothing: it is for the -p and -P that follow it.|-p a -d true;-p a -d -t tid:1;-p a -d -t cgroup:/
+	64|the last -E changes nothing: it is for the -p that follow it.|-p a -E true;-E -P a true
+	64|the last -W changes nothing: it is for the -p that follow it.|-p a -W true
+	64|options --from-exec and --from-fork are mutually exclusive.|--from-exec --from-fork -p a true;--from-fork --from-exec -p a true
+	64|rows go to one file: "a" or "b".|-o a --csv=b -p c true;-o a --json=b -s c
 	64|option -t requires a process mode PMC to be specified.|-t 1 -s a;-c 0 -d -t 1 -s a;-t 1 -E -W -S a
 	64|options -d, -E, -p, -P, and -W require a command line or target process.|-p a;-d -s a;-c 0 -d -p a;-P a;-E -s a;-W -C -n 5 -s a
 	64|options -d, -E, and -W require a process mode PMC to be specified.|-d -s a true;-E -C -n 5 -c 0 -S a true;-W -s a true
@@ -338,6 +350,16 @@ for row in rows:
 }
 
 # --- the command ------------------------------------------------------------------------------
+
+@test "--json and --csv with a file: rows go there, as with -o" {
+	run -0 pmcstat --csv=rows -p a true
+	says ''
+	[ "$(head -n 1 rows)" = time,p/a ]
+	pmcstat --json=rows -p a true
+	output=$(<rows)
+	json_is '[c["name"] for c in x["counters"]] == ["a"]'
+	[ "$(pmcstat --csv=- -p a true | head -n 1)" = time,p/a ]
+}
 
 @test "exit status: the command's, 0 for a terminated one unless --exit-status is given" {
 	run -0 pmcstat -p a true

@@ -35,6 +35,7 @@ at() {
 }
 
 LOG() { echo "$BATS_FILE_TMPDIR/log"; }
+refute() { ! "$@" || { echo "unexpected success: $*" >&2; return 1; }; }
 pmcstat() { "$BUILD/bin/pmcstat" "$@"; }
 analyse() { pmcstat -q -R "$(LOG)" -r "$BATS_FILE_TMPDIR/root" "$@"; }
 # log_of WORD...: wordlog.py's, as the file `words`
@@ -156,7 +157,17 @@ wrong() {
 	64|option -e requires gprof mode to be specified.|-R log -G x -e
 	64|option -k is only used with -g/-R/-m/-T.|-k / -p clock true
 	64|option -D is only used with -g.|-R log -G x -D .
-	64|Need -g/-G/-m/-T.|-R log -f threshold=1 -G x
+	64|Need -g/-G/-m/-T.|-R log -f threshold=1;-R log -f skiplink=1
+	64|option -f threshold= is only used with -G, -T and the list of functions: other outputs have all samples.|-R log -f threshold=1 --folded x;report --csv -f threshold=1 log;report --flamegraph x -f threshold=1 log
+	64|option -f skiplink= is only used with -T.|report -f skiplink=1 log;-R log -G x -f skiplink=0
+	64|option --gnu is only used with -g.|report --gnu log;-R log --gnu;-R log -G x --gnu
+	64|options -A, -I, -r, -z, --wall and --no-inlines are for -g/-G or another output of samples, and for -T.|-R LOG -A;-R LOG -I;-R LOG -z 3;-R LOG -r .;-R LOG --wall;-R LOG --no-inlines
+	64|option -k is only used with -g/-R/-m/-T.|-R LOG -k none
+	64|with -R, option -c chooses samples for -g/-G or another output of them, and for -T.|-R LOG -c 0
+	64|with -R, option -w is only used with -T.|-R LOG -w 1;-R LOG -G x -w 1
+	64|option -R may not be used with options -l and --for-each-cgroup.|-R LOG -l 1;-R LOG --for-each-cgroup a
+	64|options -C, -W and -o require at least one counting mode PMC to be specified.|-R LOG -C
+	64|options stand before the log: "--wall" before "log"|report log --wall
 	64|unknown option <frob>.|-R log -G x -f frob
 	64|Illegal threshold "x": a percentage from 0 to 100.|-R log -G x -f threshold=x
 	64|Illegal callchain depth "0".|-R log -G x -z 0
@@ -170,6 +181,22 @@ wrong() {
 	64|"/dev/null": Unsupported file type.|-R LOG -G x -k /dev/null
 	71|Cannot open "none" for reading: No such file or directory.|report none
 	LIST
+}
+
+@test "-f threshold= is for the list of functions too, before and behind an output; -M alone writes no files of -g" {
+	report -f threshold=70 | grep -q '(2 more below 70%)\|(. functions\? below 70%)'
+	refute grep -q below <(report -f threshold=0)
+	diff <(analyse -f threshold=50 -G -) <(analyse -G - -f threshold=50)
+	[ "$(analyse -f threshold=50 -G - | grep -c '^[0-9]')" -eq 1 ]
+	mkdir here
+	cd here
+	analyse -M map
+	grep -q '"/lib/libc.so.7" => "libc.so.7.gmon" CPU_CLK_UNHALTED_CORE/120' map
+	[ "$(ls)" = map ]
+	analyse -M map -g
+	[ -s CPU_CLK_UNHALTED_CORE/libc.so.7.gmon ]
+	# CPUs, where samples are chosen.
+	[ "$(analyse -c 1 --folded - | awk '{ n += $NF } END { print n }')" -eq 80 ]
 }
 
 @test "an output that cannot be written" {
