@@ -336,7 +336,8 @@ int pmcs_read(struct measure *m)
 	for (size_t i = 0; i < m->ncolumns; i++) {
 		struct column *column = &m->columns[i];
 
-		if (column->kinds || !groups_lead(m, column))
+		if (column->kinds || !groups_lead(m, column) ||
+		    PMC_IS_SAMPLING_MODE(column->mode))
 			continue;
 		if (column_read(m, column) == 0) {
 			column->away = false;

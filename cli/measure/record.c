@@ -256,7 +256,11 @@ static void record_warn_losses(const struct measure *m)
 		return;
 	full = now.pm_intr_bufferfull - m->before.pm_intr_bufferfull;
 	failed = now.pm_buffer_requests_failed - m->before.pm_buffer_requests_failed;
-	if (full)
+	if (full && !(m->seen & SEEN_SAMPLING))
+		note("WARNING: the log lacks at least %u record%s: the kernel has hidden context "
+		     "switches, or there was no room (pmccontrol --doctor)", full,
+		     full == 1 ? "" : "s");
+	else if (full)
 		note("WARNING: sampling was paused at least %u time%s. "
 		     "Please consider tuning the \"kern.hwpmc.nsamples\" tunable; the kernel "
 		     "itself pauses events above kernel.perf_event_max_sample_rate, and those "

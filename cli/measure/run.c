@@ -103,6 +103,12 @@ static void run_give_up(struct measure *m, int code)
 		m->done = true;
 }
 
+/* Without -O, the text of a log is in the place of rows. */
+static bool run_has_rows(const struct measure *m)
+{
+	return !record_wanted(m) || (m->log && m->seen & SEEN_COUNTING && !m->threads);
+}
+
 static void run_print_row(struct measure *m)
 {
 	double seconds = measure_time_since(&m->started);
@@ -197,9 +203,9 @@ static void run_on_tick(struct measure *m)
 	if (record_wanted(m)) {
 		run_give_up(m, record_flush(m));
 		run_notify_live(m, LIVE_TICK);
-	} else if (m->out.text.len <= OUT_BACKLOG && !run_ends_now(m)) {
-		run_print_row(m);
 	}
+	if (run_has_rows(m) && !m->code && m->out.text.len <= OUT_BACKLOG && !run_ends_now(m))
+		run_print_row(m);
 }
 
 static void run_on_end(struct measure *m)
@@ -308,7 +314,7 @@ int run_loop(struct measure *m)
 		}
 		run_serve(m, fds);
 	}
-	if (!m->code && !record_wanted(m))
+	if (!m->code && run_has_rows(m))
 		run_print_row(m);
 	free(fds);
 	return 0;
@@ -381,10 +387,12 @@ int run_finish(struct measure *m)
 	if (!m->code)
 		m->code = pmcs_release(m);
 	run_leave_child(m);
+	if (!m->code && run_has_rows(m)) {
+		m->format->end(&m->out.text, &m->table);
+		m->code = out_push(&m->out);	/* before messages about the log */
+	}
 	if (!m->code && record_wanted(m))
 		m->code = record_end(m);
-	else if (!m->code)
-		m->format->end(&m->out.text, &m->table);
 	/* A live view shows the records before a damage. */
 	if (!m->code || m->live) {
 		int code = run_drain(m);

@@ -30,6 +30,12 @@ static pmc_value_t column_own(const struct column *column)
 	return column->cumulative ? column->value : column->value - column->printed;
 }
 
+/* A part of a sum is in that; samples are in the log. */
+static bool column_is_hidden(const struct column *column)
+{
+	return column->part || PMC_IS_SAMPLING_MODE(column->mode);
+}
+
 /* The value that a row shows. */
 static pmc_value_t column_shown(const struct column *columns, size_t count, size_t i)
 {
@@ -103,7 +109,7 @@ static void rows_put_header(struct buf *out, const struct row_label *label,
 	if (label && label->pid)
 		buf_printf(out, "%*s %*s ", PID_WIDTH, "PID", PID_WIDTH, "TID");
 	for (size_t i = 0; i < count; i++) {
-		if (columns[i].part)
+		if (column_is_hidden(&columns[i]))
 			continue;
 		buf_printf(out, "%*s", (int)columns[i].skip, "");
 		column_put_head(out, &columns[i]);
@@ -143,7 +149,7 @@ static void rows_put_table(struct buf *out, struct count_table *table, double se
 		indent = 0;
 	}
 	for (size_t i = 0; i < count; i++) {
-		if (columns[i].part)
+		if (column_is_hidden(&columns[i]))
 			continue;
 		column_put(out, columns, count, i, (int)columns[i].field + indent);
 		buf_add(out, " ", 1);
@@ -198,7 +204,7 @@ static void rows_put_csv(struct buf *out, struct count_table *table, double seco
 		buf_printf(out, "%s", !label ? "time" : label->pid ? "pid,tid,name" :
 								     "time,cgroup");
 		for (size_t i = 0; i < count; i++) {
-			if (columns[i].part)
+			if (column_is_hidden(&columns[i]))
 				continue;
 			buf_add(out, ",", 1);
 			column_put_csv(out, &columns[i]);
@@ -215,7 +221,7 @@ static void rows_put_csv(struct buf *out, struct count_table *table, double seco
 		text_put_csv(out, label->name, strlen(label->name));
 	}
 	for (size_t i = 0; i < count; i++)
-		if (!columns[i].part) {
+		if (!column_is_hidden(&columns[i])) {
 			buf_add(out, ",", 1);
 			column_put(out, columns, count, i, 0);
 		}
@@ -260,7 +266,7 @@ static void rows_put_json(struct buf *out, struct count_table *table, double sec
 	for (size_t i = 0; i < count; i++) {
 		const struct column *column = &columns[i];
 
-		if (column->part)
+		if (column_is_hidden(column))
 			continue;
 		json_open(&json, NULL, '{');
 		json_string(&json, "name", column->name);

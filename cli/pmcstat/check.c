@@ -84,6 +84,10 @@ static const struct check {
 	  "output of them." },
 	{ SEEN_SAMPLING | SEEN_COUNTING, 0, SEEN_LOG,
 	  "option -O is required if counting and sampling PMCs are specified together." },
+	{ SEEN_OUTPUT | SEEN_LOG, 0, SEEN_COUNTING | OUTPUT,
+	  "option -o is for rows of counts and for outputs of samples: the log goes to -O." },
+	{ 0, SEEN_JSON | SEEN_CSV, SEEN_COUNTING | OUTPUT,
+	  "options --json and --csv are for rows of counts and, with a file, for samples." },
 	{ SEEN_EXIT_STATUS, 0, SEEN_COMMAND, "option --exit-status requires a command line." },
 };
 
@@ -138,6 +142,9 @@ int check_options(struct measure *m)
 	if (m->analysis->symbols.debuginfod && (m->seen & TOP || !(m->seen & OUTPUT)))
 		return fail(EX_USAGE, "ERROR: option --debuginfod is for -g/-G or another output "
 			    "of samples, and -T waits for nothing.");
+	if (m->seen & SEEN_COUNTING && m->seen & OUTPUT && !analysis_is_text(m->analysis))
+		return fail(EX_USAGE, "ERROR: rows of counts and an output of samples for programs "
+			    "would be one text: name a file for that output.");
 	code = analysis_check_plugin(m->analysis);
 	code = code ? code : targets_check(m, m->seen & SEEN_PROCESS_PMC);
 	code = code ? code : thread_rows_check(m);

@@ -68,7 +68,7 @@ teardown() {
 	echo 'void _start(void) { __builtin_trap(); }' >trap.c
 	cc -static -nostdlib -o trap trap.c
 	for _ in {1..10}; do
-		pmcstat -q -d -E -n 1 -P PAGE_FAULT.ALL -O log sh -c './trap; true'
+		pmcstat -q -d -n 1 -P PAGE_FAULT.ALL -O log sh -c './trap; true'
 		pmcstat -R log >text
 		grep -q '^exec .*/trap"$' text || { cat text; false; }
 	done

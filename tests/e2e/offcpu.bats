@@ -15,7 +15,7 @@ waits() {
 	local check=$1 threshold=$2 status=0
 	shift 2
 	need_waits
-	pmcstat -d -n "$threshold" -P OFFCPU_TIME -O log -o /dev/null waited "$@" >figures
+	pmcstat -d -n "$threshold" -P OFFCPU_TIME -O log waited "$@" >figures
 	pmc filter -j log log.json
 	python3 "$BATS_TEST_DIRNAME/offcpu.py" "$check" log.json figures || status=$?
 	[ $status -ne 75 ] || skip "the kernel hid a context switch"
@@ -94,7 +94,7 @@ waits() {
 
 @test "samples and short waits add up to the same time, whatever the threshold" {
 	need_waits
-	pmcstat -n 1 -P OFFCPU_TIME -n 3000000 -P OFFCPU_TIME -O log -o /dev/null waited sleep 20 2000000 >figures
+	pmcstat -n 1 -P OFFCPU_TIME -n 3000000 -P OFFCPU_TIME -O log waited sleep 20 2000000 >figures
 	pmc filter -j log log.json
 	python3 "$BATS_TEST_DIRNAME/offcpu.py" equal log.json figures || status=$?
 	[ "${status:-0}" -ne 75 ] || skip "the kernel hid a context switch"

@@ -151,7 +151,7 @@ refused() {
 	# The daemon closes it when its client has ended.
 	wait_for umount small
 	[[ $stderr == "$full"* ]]
-	run -71 --separate-stderr pmcstat -E -p PAGE_FAULT.ALL -O /dev/full true
+	run -71 --separate-stderr pmcstat -E -p PAGE_FAULT.ALL -O /dev/full -o rows true
 	[[ $stderr == "$full"* ]]
 }
 
@@ -229,7 +229,7 @@ exec_entry() { awk -v name="/$1\"\$" '$1 == "exec" && $NF ~ name { print $4 }' t
 	pmccontrol --tunable kern.hwpmc.logversion=3
 	echo 'void _start(void) { __builtin_trap(); }' >fixed.c
 	cc -static -nostdlib -no-pie -o fixed fixed.c
-	pmcstat -q -d -E -n 1 -P PAGE_FAULT.ALL -O log sh -c 'load pages=50; ./fixed; true'
+	pmcstat -q -d -n 1 -P PAGE_FAULT.ALL -O log sh -c 'load pages=50; ./fixed; true'
 	pmcstat -R log >text
 	linker=$(readelf -l "$(type -P load)" | sed -n 's/.*interpreter: \(.*\)]/\1/p')
 	base=$(awk -v name="/$(basename "$(readlink -f "$linker")")\"\$" '
@@ -256,4 +256,24 @@ exec_entry() { awk -v name="/$1\"\$" '$1 == "exec" && $NF ~ name { print $4 }' t
 	grep -qx 'pmcstat: WARNING: at least [0-9]* events* were discarded while running. Please consider tuning the "kern.hwpmc.nbuffers" tunable.' told
 	[ "$(lines_of drop)" -ge 1 ]
 	[ "$(tail -n 1 text | tr -d ' ')" = closelog ]
+}
+
+@test "counts beside samples: rows of the counts, at each interval and at the end; a log that lacks slices says so" {
+	pmcstat -q -w 0.2 --csv -n 1 -P PAGE_FAULT.ALL -C -p PAGE_FAULT.ALL -O log -o rows sleep 0.7
+	[ "$(head -n 1 rows)" = time,p/PAGE_FAULT.ALL ]
+	[ "$(wc -l <rows)" -ge 4 ]
+	[ "$(tail -n 1 rows | cut -d, -f2)" -ge 10 ]
+	[ "$(pmcstat -R log | grep -c '^callchain')" -ge 10 ]
+	# On standard error, and with a log of counts only.
+	pmcstat -q -E -p PAGE_FAULT.ALL -O log true 2>rows
+	[ "$(wc -l <rows)" -eq 2 ]
+	gives 64 'pmcstat: ERROR: option -o is for rows of counts and for outputs of samples: the log goes to -O.' \
+		pmcstat -P CPU_CLOCK -O log -o rows true
+	gives 64 'pmcstat: ERROR: options --json and --csv are for rows of counts and, with a file, for samples.' \
+		pmcstat --csv -P CPU_CLOCK -O log true
+	gives 64 'pmcstat: ERROR: rows of counts and an output of samples for programs would be one text: name a file for that output.' \
+		pmcstat -P CPU_CLOCK -p PAGE_FAULT.ALL -O log --folded - true
+	# Slices that the kernel hides are no pauses of sampling.
+	pmcstat -d --per-thread -p PAGE_FAULT.ALL sh -c 'for i in 1 2 3; do true & done; wait' >rows 2>said || true
+	refute grep 'sampling was paused' said
 }

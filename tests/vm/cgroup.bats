@@ -114,7 +114,7 @@ END
 	# shellcheck disable=SC2016 # the guest's shell expands it
 	in_cgroups 'mkdir -p cgroup/a/below cgroup/b
 		sh -c "echo 0 >cgroup/b/cgroup.procs; exec waited sleep 1000 2000000" >/dev/null & beside=$!
-		pmcstat -q -n 1 -P OFFCPU_TIME -O log -o /dev/null -t cgroup:/tmp/cgroup/a \
+		pmcstat -q -n 1 -P OFFCPU_TIME -O log -t cgroup:/tmp/cgroup/a \
 			sh -c "echo 0 >cgroup/a/below/cgroup.procs; exec waited sleep 20 2000000" >figures
 		kill $beside; wait $beside
 		pmc filter -j log log.json

@@ -21,7 +21,7 @@ setup() {
 waits() {
 	local check=$1 threshold=$2
 	shift 2
-	vm_sh 'n=$1; shift; rm -f /tmp/log; pmcstat -d -n $n -P OFFCPU_TIME -O /tmp/log -o /dev/null waited "$@" >/tmp/figures &&
+	vm_sh 'n=$1; shift; rm -f /tmp/log; pmcstat -d -n $n -P OFFCPU_TIME -O /tmp/log waited "$@" >/tmp/figures &&
 		pmc filter -j /tmp/log /tmp/log.json' "$threshold" "$@"
 	vm_get /tmp/log.json "$BATS_TEST_TMPDIR/log.json"
 	vm_get /tmp/figures "$BATS_TEST_TMPDIR/figures"

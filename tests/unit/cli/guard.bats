@@ -98,7 +98,7 @@ a_log='"build.log" is a log and is not overwritten: name another file to write t
 @test "two outputs need two files, but a pipe takes both" {
 	refuses 64 'two outputs go to "x": name a file for each' pmc report --folded x --csv=x log
 	refuses 64 'two outputs go to "x": name a file for each' pmcstat -R log -o x -G x
-	refuses 64 'two outputs go to "x": name a file for each' pmcstat -O x -o x -P clock.hard true
+	refuses 64 'two outputs go to "x": name a file for each' pmcstat -O x -o x -P clock.hard -p clock.hard true
 	[ ! -e x ]
 	[ "$(pmc report -q --folded /dev/stdout --csv=/dev/stdout log | wc -l)" -gt \
 		"$(pmc report -q --folded - log | wc -l)" ]
