@@ -252,8 +252,8 @@ int analysis_check_plugin(const struct analysis *a)
 	if (a->seen & ANALYSIS_LINKS && !(a->seen & ANALYSIS_TOP))
 		return fail(EX_USAGE, "ERROR: option -f skiplink= is only used with -T.");
 	if (a->seen & ANALYSIS_THRESHOLD && !lists)
-		return fail(EX_USAGE, "ERROR: option -f threshold= is only used with -G, -T and the "
-			    "list of functions: other outputs have all samples.");
+		return fail(EX_USAGE, "ERROR: option -f threshold= is only used with -G, -T and "
+			    "the list of functions: other outputs have all samples.");
 	return 0;
 }
 

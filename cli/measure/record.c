@@ -85,8 +85,8 @@ static int log_await_reader(const struct measure *m, const char *name, int *fd)
 		if (*fd < 0 && errno != ENXIO)
 			break;		/* log_open_file() will report it */
 		if (*fd < 0 && poll(&signal, 1, READER_MS) == 1 && run_asked_to_end(m))
-			code = fail(EX_OSERR, "ERROR: nobody reads \"%s\", so nothing was recorded%s",
-				    name, m->command ? ", and the command was not run" : "");
+			code = fail(EX_OSERR, "ERROR: nobody reads \"%s\", so nothing was "
+				    "recorded%s", name, m->command ? ", and the command was not run" : "");
 	}
 	if (fifo >= 0)
 		close(fifo);
@@ -197,7 +197,8 @@ int record_begin(struct measure *m)
 		return 0;
 	m->record_fd = -1;
 	if (fd < 0)
-		code = record_is_analysed(m) ? log_open_both(m, &fd) : log_open_output(m, m->log, &fd);
+		code = record_is_analysed(m) ? log_open_both(m, &fd) :
+					       log_open_output(m, m->log, &fd);
 	if (!code && pmc_configure_logfile(fd) != 0)
 		code = fail_pmc(EX_OSERR, "ERROR: Cannot configure log file");
 	m->logging = !code;

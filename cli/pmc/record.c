@@ -294,8 +294,8 @@ static int pmc_record_option(struct pmc_record *r, int letter)
 	case OPT_REPORT:
 	case OPT_NO_REPORT:
 		if (r->said && r->said != letter)
-			return fail(EX_USAGE, "ERROR: options --report and --no-report are mutually "
-				    "exclusive.");
+			return fail(EX_USAGE, "ERROR: options --report and --no-report are "
+				    "mutually exclusive.");
 		r->said = letter;
 		r->report = letter == OPT_REPORT;
 		return 0;

@@ -72,8 +72,8 @@ static int parse_unit(struct parse *p, int code)
 		if (units[i].code != code)
 			continue;
 		if (p->idle_unit)
-			return fail(EX_USAGE, "ERROR: option --per-%s is for the -s that follow it, "
-				    "before --per-%s.", p->idle_unit, units[i].name);
+			return fail(EX_USAGE, "ERROR: option --per-%s is for the -s that follow "
+				    "it, before --per-%s.", p->idle_unit, units[i].name);
 		p->unit = units[i].unit;
 		p->idle_unit = units[i].name;
 		return 0;
@@ -165,8 +165,8 @@ static int parse_seconds(const char *arg, const char *what, double *seconds)
 static int parse_cgroups(struct parse *p, const char *arg)
 {
 	if (p->m->each)
-		return fail(EX_USAGE, "ERROR: option --for-each-cgroup takes all its cgroups at once: "
-			    "\"%s,%s\".", p->m->each, arg);
+		return fail(EX_USAGE, "ERROR: option --for-each-cgroup takes all its cgroups at "
+			    "once: \"%s,%s\".", p->m->each, arg);
 	p->m->each = arg;
 	return 0;
 }
@@ -295,8 +295,8 @@ static int parse_check_idle(const struct parse *p)
 	for (size_t i = 0; i < FOLLOWED; i++)
 		if (p->idle[i] && (p->m->seen & followed[i].seen) == followed[i].seen &&
 		    !(p->m->seen & SEEN_INPUT))
-			return fail(EX_USAGE, "ERROR: the last -%c changes nothing: it is for the %s "
-				    "that follow it.", followed[i].letter, followed[i].shown);
+			return fail(EX_USAGE, "ERROR: the last -%c changes nothing: it is for the "
+				    "%s that follow it.", followed[i].letter, followed[i].shown);
 	return 0;
 }
 

@@ -361,8 +361,8 @@ bool registry_takes_time(struct registry *reg, struct log_event *e)
 
 		if (!other->timed || other->clock == e->clock || !clock_hz_spec(other->clock))
 			continue;
-		fail(EX_USAGE, "ERROR: \"%s\" and \"%s\" measure the same time, so --wall takes one "
-		     "of them: pmc filter --drop -e %s makes a log without the other", other->clock,
+		fail(EX_USAGE, "ERROR: \"%s\" and \"%s\" measure the same time, so --wall takes "
+		     "one of them: pmc filter --drop -e %s makes a log without the other", other->clock,
 		     e->clock, e->clock);
 		return false;
 	}
@@ -384,8 +384,8 @@ int registry_check_events(const struct registry *reg, const char *log)
 	int code;
 
 	if (reg->filter->wall && !registry_has_time(reg))
-		return fail(EX_USAGE, "ERROR: \"%s\" has no event that is time, which --wall puts on "
-			    "one scale: pmc record --wall samples some", log);
+		return fail(EX_USAGE, "ERROR: \"%s\" has no event that is time, which --wall puts "
+			    "on one scale: pmc record --wall samples some", log);
 	if (!lacks)
 		return 0;
 	for (uint32_t i = 0; i < reg->events.n; i++) {
