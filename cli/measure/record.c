@@ -86,7 +86,8 @@ static int log_await_reader(const struct measure *m, const char *name, int *fd)
 			break;		/* log_open_file() will report it */
 		if (*fd < 0 && poll(&signal, 1, READER_MS) == 1 && run_asked_to_end(m))
 			code = fail(EX_OSERR, "ERROR: nobody reads \"%s\", so nothing was "
-				    "recorded%s", name, m->command ? ", and the command was not run" : "");
+				    "recorded%s", name,
+				    m->command ? ", and the command was not run" : "");
 	}
 	if (fifo >= 0)
 		close(fifo);

@@ -362,8 +362,8 @@ bool registry_takes_time(struct registry *reg, struct log_event *e)
 		if (!other->timed || other->clock == e->clock || !clock_hz_spec(other->clock))
 			continue;
 		fail(EX_USAGE, "ERROR: \"%s\" and \"%s\" measure the same time, so --wall takes "
-		     "one of them: pmc filter --drop -e %s makes a log without the other", other->clock,
-		     e->clock, e->clock);
+		     "one of them: pmc filter --drop -e %s makes a log without the other",
+		     other->clock, e->clock, e->clock);
 		return false;
 	}
 	return true;

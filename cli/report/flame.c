@@ -230,8 +230,8 @@ static void flame_head(const struct flame *f, const struct report *r, unsigned i
 		   "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%u\" "
 		   "viewBox=\"0 0 %.0f %u\" data-pad=\"%d\" data-row=\"%d\" data-top=\"%d\" "
 		   "data-char=\"%.1f\" data-narrow=\"%.1f\" data-unit=\"%s\" "
-		   "aria-labelledby=\"name\">\n<title id=\"name\">Flame graph of ", WIDTH, height, WIDTH, height, PAD, ROW,
-		   TOP, CHAR, NARROW, f->unit);
+		   "aria-labelledby=\"name\">\n<title id=\"name\">Flame graph of ",
+		   WIDTH, height, WIDTH, height, PAD, ROW, TOP, CHAR, NARROW, f->unit);
 	flame_string(f->out, r->log);
 	buf_printf(f->out, "</title>\n<style><![CDATA[\n%s]]></style>\n"
 		   "<rect class=\"page\" width=\"100%%\" height=\"100%%\"/>\n"
@@ -273,8 +273,8 @@ int report_check_flamegraph(const struct report *r)
 	if (event_unit_of_all(r->profile))
 		return 0;
 	return fail(EX_USAGE, "ERROR: --flamegraph: the events of \"%s\" have different units, "
-		    "which give no sum: choose one by --event, or all time by --wall --event " CLOCK_WALL,
-		    r->log);
+		    "which give no sum: choose one by --event, or all time by --wall "
+		    "--event " CLOCK_WALL, r->log);
 }
 
 void report_flamegraph(const struct report *r, struct buf *out)

@@ -133,7 +133,7 @@ waits() {
 
 @test "a CPU's PMC samples the waits that end there" {
 	need_waits
-	pmcstat -c 0 -n 1000000 -S OFFCPU_TIME -O log -o /dev/null taskset -c 0 waited sleep 5 2000000 >figures
+	pmcstat -c 0 -n 1000000 -S OFFCPU_TIME -O log taskset -c 0 waited sleep 5 2000000 >figures
 	pmc filter -j log log.json
 	grep -q "\"tid\":\"$(cut -d ' ' -f 1 figures)\"" log.json
 	refute grep '"type":"callchain".*"cpuflags":"0x1' log.json
