@@ -311,9 +311,9 @@ static bool is_own(const struct owner *o, const struct allocation *p, unsigned i
 enum { LOAD_FREE, LOAD_PRIVILEGED, LOAD_ANY };
 
 /*
- * A process is measured by one PMC on a row.  Where rows cost nothing, those on which others measure
- * processes come last, so that owners seldom meet on one; and last of all those that an ordinary
- * user may take, so that nobody hides a process by measuring it on every row.
+ * A process is measured by one PMC on a row.  Where rows cost nothing, those on which others
+ * measure processes come last, so that owners seldom meet on one; and last of all those that an
+ * ordinary user may take, so that nobody hides a process by measuring it on every row.
  */
 static unsigned int row_load(const struct owner *o, const struct allocation *p,
 			     const struct row *r, unsigned int row, unsigned int reserve)

@@ -504,3 +504,9 @@ gives_like() {
 	# shellcheck disable=SC2053 # a pattern
 	[[ $output == $2 ]] || { printf 'wanted: %s\ngot:    %s\n' "$2" "$output" >&2; return 1; }
 }
+
+# ./prog of the C on standard input, which is a client of the library.
+libpmc_program() {
+	cc -std=c99 -Wall -Wextra -Werror -I"$BATS_TEST_DIRNAME/../../lib/include" -o prog -xc - -xnone \
+		-L"$BUILD/lib" -lpmc-compat -Wl,--allow-shlib-undefined
+}

@@ -310,3 +310,55 @@ no_labels() { refute cat /proc/self/attr/current 2>/dev/null; }
 	wait_for process_gone "$TARGET"
 	expect a "read 0 $count" read
 }
+
+@test "a count does not go back while another thread stops and starts its PMC" {
+	cd "$BATS_TEST_TMPDIR" || return
+	libpmc_program <<-'C'
+		#define _GNU_SOURCE
+		#include <pmc.h>
+		#include <pthread.h>
+		#include <signal.h>
+		#include <stdio.h>
+
+		#define CHECK(call) do { if ((call) != 0) { fprintf(stderr, #call ": %s\n", pmc_errstr()); return 1; } } while (0)
+
+		static pmc_id_t id;
+		static volatile int done, back;
+
+		static void *reads(void *arg)
+		{
+			pmc_value_t v, last = 0;
+
+			(void)arg;
+			while (!done && pmc_read(id, &v) == 0) {
+				back += v < last;
+				last = v;
+			}
+			return NULL;
+		}
+
+		int main(void)
+		{
+			pthread_t reader[3];
+
+			signal(SIGIO, SIG_IGN);
+			CHECK(pmc_init());
+			CHECK(pmc_allocate("TASK_CLOCK", PMC_MODE_TC, 0, PMC_CPU_ANY, &id, 0));
+			CHECK(pmc_start(id));
+			for (int i = 0; i < 3; i++)
+				pthread_create(&reader[i], NULL, reads, NULL);
+			for (int i = 0; i < 1000; i++) {
+				CHECK(pmc_stop(id));
+				CHECK(pmc_start(id));
+			}
+			done = 1;
+			for (int i = 0; i < 3; i++)
+				pthread_join(reader[i], NULL);
+			printf("%d\n", back);
+			return 0;
+		}
+	C
+	run timeout 120 ./prog
+	status_is 0
+	[ "$output" = 0 ]
+}

@@ -12,14 +12,8 @@ setup() {
 	TREE_DIR=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
 }
 
-# program: compiles standard input against the public headers and the library alone
-program() {
-	cc -std=c99 -Wall -Wextra -Werror -I"$TREE_DIR/lib/include" -o prog -xc - -xnone \
-		-L"$BUILD/lib" -lpmc-compat -Wl,--allow-shlib-undefined
-}
-
 @test "PERF-001, PERF-002, PERF-007, PERF-010, PERF-374, REQ-075, REQ-005: a program of pmc(3) alone allocates, attaches, counts, reads, writes, releases" {
-	program <<-'C'
+	libpmc_program <<-'C'
 		#include <stdio.h>
 		#include <stdlib.h>
 		#include <sys/types.h>
@@ -64,7 +58,7 @@ program() {
 }
 
 @test "REQ-011: reading sends no request: own counts, and other processes' counts while they rest" {
-	program <<-'C'
+	libpmc_program <<-'C'
 		#include <stdio.h>
 		#include <stdlib.h>
 		#include <sys/types.h>
@@ -105,7 +99,7 @@ program() {
 }
 
 @test "REQ-011, REQ-025: privileged users read a CPU's counter without the daemon, others through it" {
-	program <<-'C'
+	libpmc_program <<-'C'
 		#define _DEFAULT_SOURCE
 		#include <stdio.h>
 		#include <sys/types.h>
@@ -165,7 +159,7 @@ program() {
 
 # The conditions of pmc_get_msr(3) in their order; a register that counts takes hardware.
 @test "REQ-170: pmc_get_msr() refuses what no register counts, with the reason, and leaves the number alone" {
-	program <<-'C'
+	libpmc_program <<-'C'
 		#include <errno.h>
 		#include <stdio.h>
 		#include <pmc.h>
@@ -206,7 +200,7 @@ program() {
 }
 
 @test "REQ-188: the library returns the daemon's version" {
-	program <<-'C'
+	libpmc_program <<-'C'
 		#include <stdio.h>
 		#include <pmc.h>
 
@@ -223,7 +217,7 @@ program() {
 }
 
 @test "signal handlers read while the program is inside library calls, without deadlock" {
-	program <<-'C'
+	libpmc_program <<-'C'
 		#define _GNU_SOURCE
 		#include <pmc.h>
 		#include <signal.h>
@@ -284,59 +278,8 @@ program() {
 	status_is 0
 }
 
-@test "a count does not go back while another thread stops and starts its PMC" {
-	program <<-'C'
-		#define _GNU_SOURCE
-		#include <pmc.h>
-		#include <pthread.h>
-		#include <signal.h>
-		#include <stdio.h>
-
-		#define CHECK(call) do { if ((call) != 0) { fprintf(stderr, #call ": %s\n", pmc_errstr()); return 1; } } while (0)
-
-		static pmc_id_t id;
-		static volatile int done, back;
-
-		static void *reads(void *arg)
-		{
-			pmc_value_t v, last = 0;
-
-			(void)arg;
-			while (!done && pmc_read(id, &v) == 0) {
-				back += v < last;
-				last = v;
-			}
-			return NULL;
-		}
-
-		int main(void)
-		{
-			pthread_t reader[3];
-
-			signal(SIGIO, SIG_IGN);
-			CHECK(pmc_init());
-			CHECK(pmc_allocate("TASK_CLOCK", PMC_MODE_TC, 0, PMC_CPU_ANY, &id, 0));
-			CHECK(pmc_start(id));
-			for (int i = 0; i < 3; i++)
-				pthread_create(&reader[i], NULL, reads, NULL);
-			for (int i = 0; i < 1000; i++) {
-				CHECK(pmc_stop(id));
-				CHECK(pmc_start(id));
-			}
-			done = 1;
-			for (int i = 0; i < 3; i++)
-				pthread_join(reader[i], NULL);
-			printf("%d\n", back);
-			return 0;
-		}
-	C
-	run timeout 120 ./prog
-	status_is 0
-	[ "$output" = 0 ]
-}
-
 @test "after closefrom(3) calls fail with EBADF, and files with the same numbers stay untouched" {
-	program <<-'C'
+	libpmc_program <<-'C'
 		#define _GNU_SOURCE
 		#include <errno.h>
 		#include <fcntl.h>
@@ -383,7 +326,7 @@ program() {
 }
 
 @test "SIGIO reaches a program with a handler, and does not end one without" {
-	program <<-'C'
+	libpmc_program <<-'C'
 		#define _GNU_SOURCE
 		#include <pmc.h>
 		#include <signal.h>
@@ -486,7 +429,7 @@ era() {
 				return ev.pl_state != PMCLOG_EOF;
 			}
 		C
-	} | program
+	} | libpmc_program
 	run ./prog
 	status_is 0
 }
@@ -515,7 +458,7 @@ era() {
 }
 
 @test "PERF-350: without a free descriptor PMCs are allocated, counted and released, in a child as well" {
-	program <<-'C'
+	libpmc_program <<-'C'
 		#define _GNU_SOURCE
 		#include <fcntl.h>
 		#include <pmc.h>
@@ -578,7 +521,7 @@ era() {
 }
 
 @test "a child after chroot(2) uses the daemon whose socket is in its new root" {
-	program <<-'C'
+	libpmc_program <<-'C'
 		#define _GNU_SOURCE
 		#include <errno.h>
 		#include <pmc.h>
