@@ -15,6 +15,7 @@
 
 #include "event_format.h"
 #include "hit_filter.h"
+#include "hit_glob.h"
 #include "kernel_symbols.h"
 
 #define NODES	   (4 * ABI_CONDITIONS)	/* each joins two others, or inverts one */
@@ -30,7 +31,8 @@ struct node {
 struct parser {
 	const struct engine *e;
 	const char *format, *text;	/* of the event; the whole filter */
-	bool call;			/* of a system call: texts are missing */
+	bool call;			/* of a system call: texts are missing … */
+	bool pointer;			/* … and one is compared with where it should be */
 	const char *at;
 	struct abi_filter *to;
 	struct node node[NODES];
@@ -50,8 +52,8 @@ static void parser_fail(struct parser *p, int err, const char *what)
 {
 	if (p->err)
 		return;
-	p->err = deny(p->why, err, "the filter \"%.80s\" can be counted, not sampled: character "
-		      "%td: %s", p->text, p->at - p->text + 1, what);
+	p->err = deny(p->why, err, "the filter \"%.80s\"%s: character %td: %s", p->text,
+		      p->pointer ? "" : " can be counted, not sampled", p->at - p->text + 1, what);
 }
 
 static void parser_pass_blanks(struct parser *p)
@@ -178,58 +180,12 @@ static void pattern_learn(const char *pattern, unsigned int length, uint8_t *aga
 	}
 }
 
-/*
- * Of "[abc]", "[a-z]" or "[!a-z]", behind the bracket: where it ends; NULL: it is no class, so that
- * "[" is a character.
- */
-static const char *class_read(const char *from, bool takes[256])
-{
-	bool inverted = *from == '!';
-	unsigned char first, last;
-
-	from += inverted;
-	memset(takes, inverted, 256 * sizeof(takes[0]));
-	do {
-		first = last = (unsigned char)*from++;
-		if (first && from[0] == '-' && from[1] != ']') {
-			last = (unsigned char)from[1];
-			from += 2;
-		}
-		if (!first || !last)
-			return NULL;
-		for (unsigned int c = first; c <= last; c++)
-			takes[c] = !inverted;
-	} while (*from != ']');
-	return from + 1;
-}
-
-/* Reads the place that a pattern begins with; returns what follows. */
-static const char *place_read(struct parser *p, const char *from, bool takes[256])
-{
-	const char *end = NULL;
-
-	if (*from == '[')
-		end = class_read(from + 1, takes);
-	if (end)
-		return end;
-	memset(takes, *from == '?', 256 * sizeof(takes[0]));
-	if (*from == '?')
-		return from + 1;
-	from += *from == '\\';
-	if (!*from) {
-		parser_fail(p, -EINVAL, "the pattern's last \"\\\" has no character behind it");
-		return from;
-	}
-	takes[(unsigned char)*from] = true;
-	return from + 1;
-}
-
 /* A pattern that the kernel takes for a glob: glob_match() in its lib/glob.c. */
 static void glob_take(struct parser *p, const char *from, size_t len, struct abi_condition *c)
 {
-	struct abi_glob *g = &p->to->glob[p->to->globs % ABI_GLOBS];
 	char pattern[ABI_PATTERN];
-	bool takes[256];
+	const char *what;
+	int err;
 
 	if (p->to->globs >= ABI_GLOBS || len >= sizeof(pattern)) {
 		parser_fail(p, -EOPNOTSUPP, "there are too many or too long patterns with a \"*\" "
@@ -238,22 +194,10 @@ static void glob_take(struct parser *p, const char *from, size_t len, struct abi
 	}
 	snprintf(pattern, sizeof(pattern), "%.*s", (int)len, from);
 	c->comparison = ABI_COMPARE_GLOB;
-	c->text = (uint16_t)p->to->globs++;
-	for (const char *at = pattern; *at && !p->err; ) {
-		if (*at == '*') {
-			g->stars |= 1ull << c->length;
-			at++;
-			continue;
-		}
-		if (c->length >= ABI_GLOB) {
-			parser_fail(p, -EOPNOTSUPP, "the pattern is too long");
-			return;
-		}
-		at = place_read(p, at, takes);
-		for (unsigned int i = 1; i < 256; i++)
-			g->takes[i] |= (uint64_t)takes[i] << c->length;
-		c->length++;
-	}
+	c->text = (uint16_t)p->to->globs;
+	err = hit_glob_compile(pattern, &p->to->glob[p->to->globs++], &c->length, &what);
+	if (err)
+		parser_fail(p, err, what);
 }
 
 /* The kernel's patterns; true: "!" inverts it. */
@@ -289,10 +233,15 @@ static bool condition_take_text(struct parser *p, const struct field *f, bool pa
 	bool is_not = false;
 	size_t len;
 
-	if (!end || !f->is_text) {
+	/* The kernel would look for the text in its own memory, and find none. */
+	p->pointer = end && !f->is_text && f->is_address && p->call;
+	if (p->pointer)
+		parser_fail(p, -EINVAL, "the field points to a text of the program: write .ustring "
+			    "behind its name");
+	else if (!end || !f->is_text)
 		parser_fail(p, -EOPNOTSUPP, "a text cannot be compared there");
+	if (p->err)
 		return false;
-	}
 	len = (size_t)(end - from);
 	c->comparison = ABI_COMPARE_WHOLE;
 	if (pattern)
@@ -587,4 +536,19 @@ int hit_filter_compile(const struct engine *e, const char *format, bool call, co
 	if (!p.err)
 		part_link(&p, whole, 0, ABI_FILTER_HIT, ABI_FILTER_NO_HIT);
 	return p.err;
+}
+
+int hit_filter_check_call(const char *format, const char *filter, struct reason *why)
+{
+	struct reason unused;
+	struct parser p = {
+		.format = format, .call = true, .text = filter, .at = filter, .why = &unused,
+		.to = calloc(1, sizeof(*p.to)),
+	};
+
+	if (!p.to)
+		return -ENOMEM;
+	(void)any_parse(&p, 0);
+	free(p.to);
+	return p.pointer ? deny(why, p.err, "%s", unused.text) : 0;
 }

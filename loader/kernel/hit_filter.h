@@ -19,4 +19,10 @@ struct engine;
 int hit_filter_compile(const struct engine *e, const char *format, bool call, const char *filter,
 		       struct abi_filter *to, struct reason *why);
 
+/*
+ * -EINVAL with the reason: the filter of a system call, which the kernel has accepted, compares a
+ * pointer to a text of the program as if it were the text.  Other mistakes are none here.
+ */
+int hit_filter_check_call(const char *format, const char *filter, struct reason *why);
+
 #endif

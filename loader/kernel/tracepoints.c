@@ -9,6 +9,7 @@
 
 #include "lib/base/helper.h"
 #include "engine.h"
+#include "hit_filter.h"
 #include "hit_sampler.h"
 #include "pmcbpf.skel.h"
 #include "slot.h"
@@ -73,6 +74,23 @@ void tracepoints_close_event(const struct tracepoints *t, int fd)
 		close(fd);
 }
 
+/* The kernel accepts such a filter, which no call passes. */
+static int tracepoint_check_call(const char *name, const struct perf_event_spec *spec,
+				 struct reason *why)
+{
+	char *format;
+	int err;
+
+	if (!spec->filter || strncmp(name, "syscalls:", 9) != 0)
+		return 0;
+	err = tracefs_format(name, &format, why);
+	if (err)
+		return err;
+	err = hit_filter_check_call(format, spec->filter, why);
+	free(format);
+	return err;
+}
+
 int tracepoints_check(struct tracepoints *t, const char *name, const struct perf_event_spec *spec,
 		      bool *refused, struct reason *why)
 {
@@ -92,7 +110,7 @@ int tracepoints_check(struct tracepoints *t, const char *name, const struct perf
 		return deny(why, -EINVAL, "the kernel refuses the filter \"%.120s\" of %s; its "
 			    "fields are in the event's format file in tracefs", spec->filter,
 			    name);
-	return err;
+	return err ?: tracepoint_check_call(name, spec, why);
 }
 
 /* --- counters --------------------------------------------------------------------------------- */

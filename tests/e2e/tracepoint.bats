@@ -219,6 +219,9 @@ os.execvp('load', ['load', 'calls=30'])"
 @test "a filter that the kernel refuses: the place and the kernel's words; nothing of tracefs changes" {
 	run pmcstat -p "$ENTER,filter=policy == 1 && bogus == 3" true
 	[[ $status -ne 0 && $output == *"at character 16, \"bogus == 3\": Field not found"* ]]
+	# The kernel accepts this one, which no call would pass.
+	run pmcstat -p 'syscalls:sys_enter_openat,filter=filename ~ "/etc/*"' true
+	[[ $status -ne 0 && $output == *'character 12: the field points to a text of the program: write .ustring'* ]]
 	run pmcstat -p "$ENTER,filter=policy==1&&bogus==3" true
 	[[ $status -ne 0 && $output == *"at character 12, \"bogus==3\": Field not found"* ]]
 	run pmcstat -p "$ENTER,filter=policy == " true

@@ -352,6 +352,17 @@ static void what_programs_cannot_evaluate_is_refused_with_its_place(void **state
 	assert_int_equal(compile_for(true, "prev_comm ~ 'x*'"), 0);
 }
 
+/* The kernel accepts it, and then no call passes. */
+static void a_pointer_is_not_the_text_that_it_points_to(void **state)
+{
+	assert_int_equal(hit_filter_check_call(format, "a == 1 && user ~ \"x*\"", &why), -EINVAL);
+	assert_contains(why.text, "the filter \"a == 1 && user ~ \"x*\"\": character 18: the field "
+			"points to a text of the program: write .ustring behind its name");
+	assert_int_equal(compile_for(true, "user == 'x'"), -EINVAL);
+	assert_int_equal(hit_filter_check_call(format, "user.ustring ~ \"x*\"", &why), 0);
+	assert_int_equal(hit_filter_check_call(format, "user == 0 || bogus ~ 1", &why), 0);
+}
+
 /* `n` times the unit, between a beginning and an end. */
 static int compile_repeated(const char *begin, const char *unit, unsigned int n, const char *end)
 {
@@ -397,6 +408,7 @@ int main(void)
 		cmocka_unit_test(a_glob_matches_what_the_kernel_matches),
 		cmocka_unit_test(a_text_of_the_program_is_compared_where_the_field_points),
 		cmocka_unit_test(what_programs_cannot_evaluate_is_refused_with_its_place),
+		cmocka_unit_test(a_pointer_is_not_the_text_that_it_points_to),
 		cmocka_unit_test(long_and_deep_filters_are_taken_or_refused),
 	};
 
