@@ -103,10 +103,28 @@ static void run_give_up(struct measure *m, int code)
 		m->done = true;
 }
 
-/* Without -O, the text of a log is in the place of rows. */
+/* A count that no log has. */
+static bool run_has_bare_count(const struct measure *m)
+{
+	const uint32_t logs = PMC_F_LOG_PROCEXIT | PMC_F_LOG_PROCCSW;
+
+	for (size_t i = 0; i < m->ncolumns; i++)
+		if (PMC_IS_COUNTING_MODE(m->columns[i].mode) && !(m->columns[i].flags & logs))
+			return true;
+	return false;
+}
+
+/*
+ * Without -O, the text of a log is in the place of rows.  Counts that are in the log (-E, -W) have
+ * rows if these were asked for.
+ */
 static bool run_has_rows(const struct measure *m)
 {
-	return !record_wanted(m) || (m->log && m->seen & SEEN_COUNTING && !m->threads);
+	if (!record_wanted(m))
+		return true;
+	if (!m->log || !(m->seen & SEEN_COUNTING) || m->threads)
+		return false;
+	return m->seen & (SEEN_OUTPUT | SEEN_JSON | SEEN_CSV) || run_has_bare_count(m);
 }
 
 static void run_print_row(struct measure *m)
