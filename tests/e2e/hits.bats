@@ -381,7 +381,7 @@ cpu_times() {
 @test "the kernel verifies the program of a tracepoint with a filter while the event loop serves others" {
 	local loop loads loop_before loads_before
 
-	samples -P syscalls:sys_enter_getppid -n 1 true
+	samples -n 1 -P syscalls:sys_enter_getppid true
 	read -r loop_before loads_before < <(cpu_times)
 	for fd in 1 2 3; do
 		samples -P "syscalls:sys_enter_write,filter=fd == $fd" -n 1 true
@@ -416,7 +416,7 @@ FUNCTION=uprobe:$BUILD/tests/load:load_call
 
 @test "one thread's calls are samples, not its process's" {
 	workload w threads=2 calls=10
-	pmcstat -q -n 1 -P "$FUNCTION" -n 2 -P $CALL -O log -t "tid:${WORKLOAD[w]}" -w 0.1 -o rows 3>&- &
+	pmcstat -q -n 1 -P "$FUNCTION" -n 2 -P $CALL -O log -t "tid:${WORKLOAD[w]}" 3>&- &
 	pid=$!
 	wait_for log_has_targets
 	work w

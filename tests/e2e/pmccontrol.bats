@@ -38,10 +38,10 @@ teardown() { stop_daemon; }
 	grep -qx $'\tPAGE_FAULT.ALL' list
 	[ "$(sed -n '/^TSC$/,/^[A-Z]/p' list | grep -c '^	')" -eq 1 ]
 	while read -r event; do
-		mode=(-p)
+		mode=(-o counts -p)
 		# The length of a wait is known at its end: it can be sampled only.
 		[ "$event" != OFFCPU_TIME ] || mode=(-O log -P)
-		pmcstat -o counts "${mode[@]}" "$event" true || { echo "$event" >&2; false; }
+		pmcstat "${mode[@]}" "$event" true || { echo "$event" >&2; false; }
 	done < <(sed -n '/^SOFT$/,/^[A-Z]*$/s/^\t//p' list)
 }
 
