@@ -384,7 +384,7 @@ cpu_times() {
 	samples -n 1 -P syscalls:sys_enter_getppid true
 	read -r loop_before loads_before < <(cpu_times)
 	for fd in 1 2 3; do
-		samples -P "syscalls:sys_enter_write,filter=fd == $fd" -n 1 true
+		samples -P "syscalls:sys_enter_write,filter=fd == $fd" true
 	done
 	read -r loop loads < <(cpu_times)
 	echo "event loop $((loop - loop_before)) ns, loading $((loads - loads_before)) ns"
