@@ -14,17 +14,17 @@
 
 /* Options for the PMCs of these letters that follow them. */
 static const struct {
-	char letter;
 	const char *pmcs, *shown;
 	unsigned int seen;	/* without all of these, check.c refuses the option */
+	char letter;
 } followed[] = {
-	{ 'n', "PS", "-P and -S", SEEN_SAMPLING },
-	{ 'N', "PS", "-P and -S", SEEN_SAMPLING },
-	{ 'U', "PS", "-P and -S", SEEN_SAMPLING },
-	{ 'C', "ps", "-p and -s", SEEN_COUNTING },
-	{ 'd', "pP", "-p and -P", SEEN_PROCESS_PMC },
-	{ 'E', "p", "-p", SEEN_PROCESS_PMC },
-	{ 'W', "p", "-p", SEEN_PROCESS_PMC | SEEN_COUNTING },
+	{ "PS", "-P and -S", SEEN_SAMPLING, 'n' },
+	{ "PS", "-P and -S", SEEN_SAMPLING, 'N' },
+	{ "PS", "-P and -S", SEEN_SAMPLING, 'U' },
+	{ "ps", "-p and -s", SEEN_COUNTING, 'C' },
+	{ "pP", "-p and -P", SEEN_PROCESS_PMC, 'd' },
+	{ "p", "-p", SEEN_PROCESS_PMC, 'E' },
+	{ "p", "-p", SEEN_PROCESS_PMC | SEEN_COUNTING, 'W' },
 };
 #define FOLLOWED (sizeof(followed) / sizeof(followed[0]))
 
@@ -38,7 +38,7 @@ struct parse {
 	const char *idle_cpus;		/* the value of a -c that no -s or -S has followed yet */
 	bool cumulative, descendants, exits, switches, no_chain, both_sides;
 	pmc_value_t rate;
-	bool idle[FOLLOWED];			/* options that no PMC has followed yet */
+	bool idle[FOLLOWED];		/* options that no PMC has followed yet */
 	const char *json, *csv;		/* the files of --json and --csv, or NULL */
 	bool ended;
 };
