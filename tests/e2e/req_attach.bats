@@ -232,7 +232,7 @@ gone_pid() {
 	# On every row that it can have, it measures itself.
 	until [[ $reply == *EINVAL* ]]; do ask hider alloc 3 15 $FAULTS any 0 attach 0; done
 	[[ $reply == *"no row of class SOFT (16) is left"* ]]
-	for name in one two; do expect $name 'attach 0' alloc 3 15 $FAULTS any 0 attach "${CLIENT[hider]}"; break; done
+	expect one 'attach 0' alloc 3 15 $FAULTS any 0 attach "${CLIENT[hider]}"
 	workload w pages=100
 	for name in one two; do
 		expect $name 'attach 0' alloc 3 15 $FAULTS any 0 attach "${WORKLOAD[w]}"
