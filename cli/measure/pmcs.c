@@ -137,16 +137,18 @@ static int process_attach_one(const struct measure *m, const struct column *colu
 }
 
 /*
- * Another owner has begun to measure the process by a PMC on the same row, since this one was
- * allocated.  A PMC that is allocated now gets another row.
+ * Another owner measures the process by a PMC on the same row.  A PMC that is allocated beside this
+ * one gets another row.
  */
 static int column_change_row(struct measure *m, struct column *column)
 {
-	column->allocated = false;
-	if (pmc_release(column->id) != 0)
-		return fail_pmc(EX_OSERR, "ERROR: cannot release pmc 0x%x \"%s\"", column->id,
+	const pmc_id_t refused = column->id;
+	int code = column_allocate(m, column, column->spec);
+
+	if (!code && pmc_release(refused) != 0)
+		code = fail_pmc(EX_OSERR, "ERROR: cannot release pmc 0x%x \"%s\"", refused,
 				column->name);
-	return column_allocate(m, column, column->spec);
+	return code;
 }
 
 /*

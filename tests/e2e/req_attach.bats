@@ -230,8 +230,8 @@ gone_pid() {
 	client one
 	client two
 	# On every row that it can have, it measures itself.
-	until [[ $reply == *EINVAL* ]]; do ask hider alloc 3 15 $FAULTS any 0 attach 0; done
-	[[ $reply == *"no row of class SOFT (16) is left"* ]]
+	for ((i = 0; i < 15; i++)); do expect hider 'attach 0' alloc 3 15 $FAULTS any 0 attach 0; done
+	expect hider 'alloc EINVAL -- no row of class SOFT (16) is left*' alloc 3 15 $FAULTS any 0
 	expect one 'attach 0' alloc 3 15 $FAULTS any 0 attach "${CLIENT[hider]}"
 	workload w pages=100
 	for name in one two; do
@@ -241,6 +241,7 @@ gone_pid() {
 	work w
 	for name in one two; do expect $name "read 0 $minflt" read; done
 	# The tools change rows if they have met meanwhile.
+	cd "$BATS_TEST_TMPDIR" || return
 	pmcstat -q -C -w 0.1 -o rows.1 -p page_fault.all -t "${CLIENT[one]}" 3>&- &
 	tool=$!
 	pmcstat -q -C -w 0.1 -o rows.2 -p page_fault.all -t "${CLIENT[one]}" 3>&- &
