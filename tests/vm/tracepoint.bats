@@ -33,10 +33,10 @@ counts_are() {
 @test "the tracepoint of switches, and one that has a program of its own" {
 	run_counts -p sched:sched_switch -p CONTEXT_SWITCHES -p sched:sched_process_exit -p raw_syscalls:sys_enter \
 		-p raw_syscalls:sys_exit load switches=100
-	# The last switch is a hit, and comes after the kernel's last figure, as others of a process that ends may;
+	# The last switch is a hit, and in the figure, unless that is read some microseconds after the end;
 	# exit_group(2) does not return.
-	[ "${counts[0]}" -gt "${counts[1]}" ]
-	[ "${counts[0]}" -le $((counts[1] + 5)) ]
+	[ "${counts[0]}" -ge "${counts[1]}" ]
+	[ "${counts[0]}" -le $((counts[1] + 1)) ]
 	[ "${counts[1]}" -ge 100 ]
 	[ "${counts[2]}" -eq 1 ]
 	[ "${counts[3]}" -ge $((counts[4])) ] && [ "${counts[3]}" -le $((counts[4] + 1)) ]
