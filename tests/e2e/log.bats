@@ -23,7 +23,7 @@ teardown() {
 	rest_all
 	stop_daemon KILL || true
 	[ ${#HOLDER[@]} -eq 0 ] || kill "${HOLDER[@]}"
-	[ -z "$MOUNTED" ] || umount "$MOUNTED"
+	[ -z "$MOUNTED" ] || wait_for umount "$MOUNTED"	# a file may still be on its way to being closed
 	[ -z "${group:-}" ] || rmdir "$group" 2>/dev/null || true
 }
 

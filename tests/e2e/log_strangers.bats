@@ -20,7 +20,7 @@ teardown() {
 	while read -r pid; do kill "$pid" || true; done <holder 2>/dev/null || true
 	part_all
 	stop_daemon KILL || true
-	[ -z "$MOUNTED" ] || umount "$MOUNTED"
+	[ -z "$MOUNTED" ] || wait_for umount "$MOUNTED"	# a file may still be on its way to being closed
 }
 
 # owner UID KIND COMMAND...: runs tests/e2e/logfd.py.
