@@ -44,7 +44,7 @@ struct abi_offcpu {
 	__u32 pad[8];			/* to a power of two */
 };
 
-/* The running PMCs that sample waits in cgroups: bit i is that of place[i]. */
+/* The PMCs that run and sample waits in cgroups: bit i is set if place[i] is one of them. */
 #define ABI_OFFCPU_CGROUPS 16
 struct abi_offcpu_cgroups {
 	__u32 running;

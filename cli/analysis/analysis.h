@@ -80,7 +80,7 @@ int analysis_option(struct analysis *a, int code, const char *arg);
 struct writer {
 	int code;		/* the option's */
 	bool opens;		/* opens its file itself */
-	bool lists;		/* leaves out what is below a threshold */
+	bool lists;		/* its entries below the threshold are omitted */
 	bool machine;		/* for programs: no other text may go to the same file */
 	double threshold;	/* percent, unless -f threshold= overrides it */
 	int (*check)(const struct report *r);	/* of the profile; NULL: it takes any */

@@ -303,7 +303,6 @@ static int parse_check_idle(const struct parse *p)
 static int parse_option(struct parse *p, int code, const char *arg)
 {
 	struct measure *m = p->m;
-
 	int unit = parse_unit(p, code);
 
 	m->seen |= seen_of(code);

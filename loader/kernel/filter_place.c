@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * See filter_place.h.  The kernel's parser of conditions is given the place behind the first
- * character of its condition for that of the character itself, so that all of its carets are one
- * too far to the right; those about brackets, quotes and terms are exact.  A caret behind the end
- * is moved to the end.
+ * See filter_place.h.  The kernel counts the places in a condition from its second character, so
+ * that each caret about a condition stands one place too far to the right.  Its carets about
+ * brackets, quotes and terms are exact.  A caret behind the end is moved to the end.
  */
 #include <ctype.h>
 #include <stdbool.h>
